@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# How to start Debian's Open MPI, unmodified, over a transport of choice, on one
+# host or on the two of netns.sh. Source netns.sh before this.
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# mpi_command MODE RANKS TRANSPORT SECONDS
+# Sets MPI_COMMAND, to which the program and its arguments are to be added. Exit
+# code 124: it ran longer than SECONDS, and was ended.
+#   MODE       host, or netns: half of the ranks on each host, after netns_up
+#   TRANSPORT  dpdkx     mtl/ofi on dpdkx; FI_PROVIDER_PATH says where it is
+#              ofi-tcp   mtl/ofi on libfabric's tcp
+#              tcp       Open MPI's own kernel TCP
+#              default   what Open MPI chooses by itself
+mpi_command() {
+  local mode=$1 ranks=$2 transport=$3 limit=$4 network=lo
+  local launch=(timeout --foreground --kill-after=10 "$limit" mpirun.openmpi -n "$ranks"
+    --bind-to none --oversubscribe)
+  MPI_COMMAND=(env)
+  case $mode in
+    host) ;;
+    netns)
+      if ((ranks % 2)); then
+        echo "two hosts can't share $ranks ranks; an even number is wanted" >&2
+        return 2
+      fi
+      network=$NETNS_SUBNET
+      launch=(ip netns exec "$NETNS_A" "${launch[@]}" --mca plm_rsh_agent "$NETNS_AGENT"
+        --host "$NETNS_ADDRESS_A:$((ranks / 2)),$NETNS_ADDRESS_B:$((ranks / 2))")
+      ;;
+    *)
+      echo "mode '$mode'; host or netns is wanted" >&2
+      return 2
+      ;;
+  esac
+  launch+=(--mca oob_tcp_if_include "$network")
+  # Two hosts on one machine: neither knows that there are too few cores.
+  if ((ranks > $(nproc))); then launch+=(--mca mpi_yield_when_idle 1); fi
+  case $transport in
+    dpdkx)
+      MPI_COMMAND+=(FI_PROVIDER=dpdkx)
+      if [[ $mode == netns ]]; then MPI_COMMAND+=(FI_DPDKX_DEVICE="$NETNS_DEVICE"); fi
+      launch+=(--mca pml cm --mca mtl ofi --mca btl "self,vader")
+      ;;
+    ofi-tcp)
+      MPI_COMMAND+=(FI_PROVIDER=tcp)
+      if [[ $mode == netns ]]; then MPI_COMMAND+=(FI_TCP_IFACE="$NETNS_DEVICE"); fi
+      launch+=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include tcp --mca btl "self,vader")
+      ;;
+    tcp) launch+=(--mca pml ob1 --mca btl "tcp,self" --mca btl_tcp_if_include "$network") ;;
+    default) ;;
+    *)
+      echo "transport '$transport'; dpdkx, ofi-tcp, tcp or default is wanted" >&2
+      return 2
+      ;;
+  esac
+  MPI_COMMAND+=("${launch[@]}")
+}

@@ -1,0 +1,72 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Two network namespaces as two hosts, joined by a veth pair. Both ends have the
+# same name, as the same NIC has on two hosts, so one environment serves both.
+# Needs root. Source this, then:
+#
+#   netns_up       makes the hosts; netns_down must run at exit
+#   netns_a CMD... runs a command on the first host, netns_b on the second
+#   netns_down     ends what still runs on the hosts and removes them
+#
+# netns-agent, beside this file, is the remote shell between the two.
+
+NETNS_DEVICE=veth0
+NETNS_SUBNET=10.77.0.0/24
+NETNS_ADDRESS_A=10.77.0.1
+NETNS_ADDRESS_B=10.77.0.2
+NETNS_A=
+NETNS_B=
+export NETNS_AGENT
+NETNS_AGENT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/netns-agent
+
+# Prints why there can't be namespaces here, and fails; silent if there can be.
+netns_possible() {
+  if ((EUID != 0)); then
+    echo "network namespaces need root"
+    return 1
+  fi
+  if ! command -v ip >/dev/null; then
+    echo "ip not found; apt-get install iproute2"
+    return 1
+  fi
+  local probe=dpdkx-$$-probe reason
+  if ! reason=$(ip netns add "$probe" 2>&1); then
+    echo "ip netns add: $reason"
+    return 1
+  fi
+  ip netns del "$probe"
+}
+
+netns_up() {
+  NETNS_A=dpdkx-$$-a
+  NETNS_B=dpdkx-$$-b
+  export NETNS_A NETNS_B NETNS_ADDRESS_A NETNS_ADDRESS_B
+  ip netns add "$NETNS_A"
+  ip netns add "$NETNS_B"
+  ip link add "$NETNS_DEVICE" netns "$NETNS_A" type veth peer name "$NETNS_DEVICE" netns "$NETNS_B"
+  local host
+  for host in A B; do
+    local name=NETNS_$host address=NETNS_ADDRESS_$host
+    ip -n "${!name}" address add "${!address}/${NETNS_SUBNET#*/}" dev "$NETNS_DEVICE"
+    ip -n "${!name}" link set "$NETNS_DEVICE" up
+    ip -n "${!name}" link set lo up
+  done
+}
+
+netns_a() { ip netns exec "$NETNS_A" "$@"; }
+netns_b() { ip netns exec "$NETNS_B" "$@"; }
+
+netns_down() {
+  local name pid
+  for name in "$NETNS_A" "$NETNS_B"; do
+    [[ -n $name && -e /run/netns/$name ]] || continue
+    # The namespace is this script's own, so whatever is in it is too.
+    for pid in $(ip netns pids "$name"); do
+      kill -KILL "$pid" 2>/dev/null || [[ ! -e /proc/$pid ]]
+    done
+    ip netns del "$name"
+  done
+  NETNS_A=
+  NETNS_B=
+}

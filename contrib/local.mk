@@ -1,0 +1,100 @@
+# Checks of the sources, and builds under sanitizers and other compilers: each
+# is one target.
+
+devtools = contrib/devtools/check-includes contrib/devtools/check-stdout \
+	contrib/devtools/check-settings
+dist_check_SCRIPTS += $(devtools)
+TESTS += $(devtools)
+
+EXTRA_DIST += contrib/check contrib/quickstart contrib/lib .ci/run \
+	contrib/devtools/check-headers contrib/devtools/run-fuzz \
+	contrib/devtools/run-tidy contrib/devtools/subbuild
+
+# Another build of these sources, in a folder of its own under this one. A
+# source tree that is itself configured can't serve two builds: it is copied.
+subbuild = source='$(srcdir)'; \
+	if test -e '$(srcdir)/config.status'; then \
+	  $(MAKE) $(AM_MAKEFLAGS) distdir distdir=subbuild-sources >/dev/null || exit; \
+	  source=subbuild-sources; \
+	fi; \
+	MAKE='$(MAKE)' '$(srcdir)/contrib/devtools/subbuild' "$$source"
+AM_DISTCHECK_CONFIGURE_FLAGS = $(SUBCONFIGURE_ARGS)
+
+sanitizer_flags = -g -O1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
+san_configure = --disable-werror $(SUBCONFIGURE_ARGS)
+
+# Address and undefined behaviour live well together: check-asan has both.
+check-asan:
+	@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+	UBSAN_OPTIONS=print_stacktrace=1; export ASAN_OPTIONS UBSAN_OPTIONS; \
+	$(subbuild) asan $(san_configure) \
+	  CFLAGS='$(sanitizer_flags) -fsanitize=address,undefined -fno-sanitize-recover=all' \
+	  CXXFLAGS='$(sanitizer_flags) -fsanitize=address,undefined -fno-sanitize-recover=all' \
+	  -- check
+
+check-ubsan:
+	@UBSAN_OPTIONS=print_stacktrace=1; export UBSAN_OPTIONS; \
+	$(subbuild) ubsan $(san_configure) \
+	  CFLAGS='$(sanitizer_flags) -fsanitize=undefined -fno-sanitize-recover=all' \
+	  CXXFLAGS='$(sanitizer_flags) -fsanitize=undefined -fno-sanitize-recover=all' \
+	  -- check
+
+# The programs in $(tsan_tests) only: those that run threads of their own.
+# ThreadSanitizer knows no address layout but the usual one: setarch -R.
+check-tsan:
+	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1; export TSAN_OPTIONS; \
+	$(subbuild) tsan $(san_configure) \
+	  CFLAGS='$(sanitizer_flags) -fsanitize=thread' \
+	  CXXFLAGS='$(sanitizer_flags) -fsanitize=thread' \
+	  -- check TESTS='$(tsan_tests)' LOG_COMPILER='setarch -R'
+
+# FUZZ_SECONDS per program; reports the lines of wire and session that ran.
+FUZZ_SECONDS = 60
+check-fuzz:
+	@$(subbuild) fuzz --enable-fuzz --without-dpdk $(san_configure) \
+	  CC=clang CXX=clang++ \
+	  CFLAGS='$(sanitizer_flags) $(fuzz_flags)' \
+	  CXXFLAGS='$(sanitizer_flags) $(fuzz_flags)' \
+	  -- run-fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
+
+fuzz_flags = -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=all -fprofile-instr-generate -fcoverage-mapping
+
+# In the sub-build that check-fuzz makes.
+run-fuzz: $(fuzz_programs)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) '$(srcdir)/contrib/devtools/run-fuzz' \
+	  '$(abs_top_srcdir)' $(fuzz_programs)
+
+# Lines that "make check" runs, by folder, and as pages in coverage/html.
+coverage:
+	@$(subbuild) coverage $(san_configure) \
+	  CFLAGS='-g -O0 --coverage' CXXFLAGS='-g -O0 --coverage' \
+	  -- check
+	@cd coverage && lcov --quiet --capture --directory . --output-file all.info && \
+	lcov --quiet --extract all.info '*/prov/*' --output-file prov.info && \
+	genhtml --quiet --output-directory html prov.info && \
+	lcov --list prov.info
+
+# Relative to the source tree, where the two scripts work.
+source_flags = \
+	FLAGS='-std=c++20 -Iprov -Iinclude -I$(abs_builddir) $(LIBFABRIC_CFLAGS) $(CPPFLAGS)' \
+	DPDK_FLAGS='$(DPDK_CFLAGS)' \
+	TEST_FLAGS='-Ifabtests $(CMOCKA_CFLAGS) $(CLI11_CFLAGS) $(FMT_CFLAGS)'
+
+check-headers:
+	@CXX='$(CXX) -Wall -Wextra -Werror' CC='$(CC)' $(source_flags) \
+	'$(srcdir)/contrib/devtools/check-headers' '$(abs_top_srcdir)'
+
+check-tidy:
+	@$(source_flags) \
+	'$(srcdir)/contrib/devtools/run-tidy' '$(abs_top_srcdir)'
+
+check-format:
+	@cd '$(srcdir)' && find include prov fabtests -name '*.h' -o -name '*.cpp' -o -name '*.c' | \
+	xargs clang-format --dry-run -Werror
+
+.PHONY: check-asan check-ubsan check-tsan check-fuzz run-fuzz coverage \
+	check-headers check-tidy check-format
+
+clean-local:
+	-rm -rf asan ubsan tsan fuzz coverage subbuild-sources

@@ -1,0 +1,47 @@
+# Macros of dpdkx's configure. What is missing is gathered in dpdkx_missing, so
+# that one run of configure names every Debian package at once.
+
+# DPDKX_PKG(VAR, MODULE, DEBIAN-PACKAGE): a library known by pkg-config.
+AC_DEFUN([DPDKX_PKG], [
+  PKG_CHECK_MODULES([$1], [$2], [], [dpdkx_missing="$dpdkx_missing $3"])
+])
+
+# DPDKX_HEADER(HEADER, DEBIAN-PACKAGE): a C++ header without a pkg-config file.
+AC_DEFUN([DPDKX_HEADER], [
+  AC_CHECK_HEADER([$1], [], [dpdkx_missing="$dpdkx_missing $2"])
+])
+
+# DPDKX_PC_PATH(DIR, MODULE): puts the folder under DIR that holds MODULE.pc
+# first in pkg-config's path; an error if there is none.
+AC_DEFUN([DPDKX_PC_PATH], [
+  dpdkx_pc=
+  for dpdkx_dir in "$1"/lib/pkgconfig "$1"/lib64/pkgconfig "$1"/lib/*/pkgconfig; do
+    AS_IF([test -z "$dpdkx_pc" && test -f "$dpdkx_dir/$2.pc"], [dpdkx_pc=$dpdkx_dir])
+  done
+  AS_IF([test -z "$dpdkx_pc"],
+        [AC_MSG_ERROR([$2.pc not found under $1/lib, $1/lib64 or $1/lib/*: give the prefix that $2 was installed with])])
+  PKG_CONFIG_PATH=$dpdkx_pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+  export PKG_CONFIG_PATH
+])
+
+# DPDKX_CXX20: C++20 with the library parts that the code uses.
+AC_DEFUN([DPDKX_CXX20], [
+  CXX="$CXX -std=c++20"
+  AC_CACHE_CHECK([whether $CXX is C++20], [dpdkx_cv_cxx20],
+    [AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+       #include <bit>
+       #include <compare>
+       #include <concepts>
+       #include <span>
+       static_assert(std::has_single_bit(8u));
+       template <std::integral T> struct Number {
+         T value;
+         auto operator<=>(const Number &) const = default;
+       };
+     ]], [[
+       int a[] = {1, 2};
+       return std::span(a).size() == 2 && Number{1} < Number{2} ? 0 : 1;
+     ]])], [dpdkx_cv_cxx20=yes], [dpdkx_cv_cxx20=no])])
+  AS_IF([test "$dpdkx_cv_cxx20" != yes],
+        [AC_MSG_ERROR([$CXX does not compile C++20: use g++ 12, clang++ 14 or later (Debian package g++)])])
+])
