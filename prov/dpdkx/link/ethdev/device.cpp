@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/link/ethdev/device.h"
+
+#include "dpdkx/base/log.h"
+#include "dpdkx/link/ethdev/eal.h"
+#include "dpdkx/link/ethdev/port.h"
+
+#include <algorithm>
+
+namespace dpdkx::link {
+
+namespace {
+constexpr Duration start_retry = std::chrono::milliseconds(20);
+constexpr Duration idle_tick = std::chrono::milliseconds(10);
+} // namespace
+
+EthdevDevice::~EthdevDevice() = default;
+
+int EthdevDevice::open(const DeviceRequest &request, const DeviceOptions &options,
+                       std::string &error) {
+  request_ = request;
+  options_ = options;
+  if (int rc =
+          net::describe_device(request.spec, request.address, options.mtu, description_, error))
+    return rc;
+  info_.link_name = description_.link_name;
+  info_.address = description_.address;
+  info_.mtu = description_.mtu;
+  info_.bits_per_second = description_.speed_mbps * 1000000;
+  if (int rc = nic_.open(request, options, description_, info_, error))
+    return rc;
+  local_ = {info_.mac, description_.address.address, description_.vlan};
+  neighbours_.emplace(net::NeighbourTable::Settings{.resolve_timeout = options.resolve_timeout});
+  // Added twice, the later one holds: the setting.
+  auto fixed = description_.neighbours;
+  fixed.insert(fixed.end(), options.neighbours.begin(), options.neighbours.end());
+  for (const auto &[ip, mac] : fixed)
+    neighbours_->add_fixed(ip, mac);
+  update_filter();
+  return 0;
+}
+
+bool EthdevDevice::matches(const DeviceRequest &request, const DeviceOptions &options) const {
+  return request.address == request_.address && options.mtu == options_.mtu;
+}
+
+// --- ports ---
+
+int EthdevDevice::open_port(const Address &wanted, PortRange range, std::unique_ptr<Port> &out,
+                            std::string &error) {
+  if (eal_is_parents()) {
+    error = "a device can't be used after fork(); open it in the child";
+    return -EPERM;
+  }
+  auto ip = Address::v4(local_.ip.value, 0);
+  if (!wanted.is_any() && wanted.ip != ip.ip) {
+    error = to_string(wanted) + " is not the address of " + info_.link_name +
+            "; allowed: " + net::to_string(local_.ip);
+    return -EADDRNOTAVAIL;
+  }
+  unsigned first = wanted.port ? wanted.port : range.first;
+  unsigned last = wanted.port ? wanted.port : range.last;
+  for (unsigned number = std::max(first, 1u); number <= last; ++number) {
+    auto port = std::make_unique<EthdevPort>(
+        shared_from_this(), Address::v4(local_.ip.value, static_cast<std::uint16_t>(number)));
+    int rc = add(*port);
+    if (rc == 0 && description_.kernel_has_address)
+      rc = port->guard_.bind(port->address());
+    if (rc == 0) {
+      out = std::move(port);
+      return 0;
+    }
+    if (rc != -EADDRINUSE) {
+      error = "UDP port " + std::to_string(number) + " of " + net::to_string(local_.ip) +
+              " can't be bound: error " + std::to_string(-rc);
+      return rc;
+    }
+  }
+  error = "FI_DPDKX_PORTS: no free UDP port at " + net::to_string(local_.ip) + " in " +
+          std::to_string(first) + "-" + std::to_string(last);
+  return -EADDRINUSE;
+}
+
+int EthdevDevice::add(EthdevPort &port) {
+  std::lock_guard lock(receive_mutex_);
+  auto number = port.address().port;
+  if (find_port(number) != nullptr)
+    return -EADDRINUSE;
+  auto &page = ports_[number >> 8];
+  if (!page)
+    page = std::make_unique<Page>();
+  open_ports_.push_back(number);
+  (*page)[number & 255] = &port;
+  update_filter();
+  return 0;
+}
+
+void EthdevDevice::remove(EthdevPort &port) {
+  std::lock_guard lock(receive_mutex_);
+  auto number = port.address().port;
+  if (find_port(number) != &port)
+    return;
+  (*ports_[number >> 8])[number & 255] = nullptr;
+  std::erase(open_ports_, number);
+  update_filter();
+}
+
+void EthdevDevice::update_filter() { nic_.tap().filter(local_.ip, open_ports_); }
+
+// --- in ---
+
+unsigned EthdevDevice::receive(EthdevPort &port, rte_mbuf **out, unsigned max) {
+  std::lock_guard lock(receive_mutex_);
+  unsigned n = 0;
+  while (n < max && !port.inbox_.empty())
+    out[n++] = port.inbox_.pop();
+  if (n == max || !nic_.started())
+    return n;
+  rte_mbuf *packets[Nic::burst];
+  auto received = nic_.receive(packets, max - n);
+  for (unsigned i = 0; i < received; ++i)
+    dispatch(packets[i], port, out, n);
+  return n;
+}
+
+void EthdevDevice::dispatch(rte_mbuf *packet, EthdevPort &poller, rte_mbuf **out, unsigned &n) {
+  auto ip_checksum = packet->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
+  auto udp_checksum = packet->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+  if (packet->next != nullptr || ip_checksum == RTE_MBUF_F_RX_IP_CKSUM_BAD ||
+      udp_checksum == RTE_MBUF_F_RX_L4_CKSUM_BAD)
+    return drop(packet, net::Drop::offload);
+  net::ReceivedFrame frame;
+  auto *data = rte_pktmbuf_mtod(packet, std::byte *);
+  if (auto why = net::parse_frame({data, packet->data_len}, local_, frame); why != net::Drop::none)
+    return drop(packet, why);
+  if (frame.kind != net::FrameKind::udp) {
+    frame.kind == net::FrameKind::arp ? handle_arp(frame.arp) : handle_icmp(frame.icmp);
+    rte_pktmbuf_free(packet);
+    return;
+  }
+  auto *port = find_port(frame.port);
+  if (port == nullptr)
+    return drop(packet, net::Drop::other_port);
+  packet->data_off = static_cast<std::uint16_t>(packet->data_off + local_.headers());
+  packet->data_len = frame.payload_len;
+  packet->pkt_len = frame.payload_len;
+  if (port == &poller)
+    out[n++] = packet;
+  else
+    hand_on(packet, *port);
+}
+
+void EthdevDevice::hand_on(rte_mbuf *packet, EthdevPort &to) {
+  if (!to.inbox_.push(packet)) {
+    ++to.inbox_dropped_;
+    return drop(packet, net::Drop::inbox_full);
+  }
+  if (to.armed_)
+    to.wake();
+}
+
+void EthdevDevice::drop(rte_mbuf *packet, net::Drop why) {
+  ++drops_[static_cast<std::size_t>(why)];
+  rte_pktmbuf_free(packet);
+}
+
+void EthdevDevice::handle_arp(const net::ArpPacket &arp) {
+  if (arp.sender_ip == local_.ip) {
+    if (arp.sender_mac != local_.mac && !std::exchange(warned_conflict_, true))
+      log(LogLevel::warn, "FI_DPDKX_ADDR: " + net::to_string(local_.ip) +
+                              " is also used by the host with the MAC address " +
+                              net::to_string(arp.sender_mac) + "; allowed: an address of our own");
+    return;
+  }
+  if (!arp.sender_ip.is_any())
+    neighbours_->learn(arp.sender_ip, arp.sender_mac, now_);
+  bool asked = arp.operation == net::ArpOperation::request && arp.target_ip == local_.ip;
+  if (asked && !description_.kernel_has_address)
+    send_arp(net::ArpOperation::reply, arp.sender_mac, arp.sender_mac, arp.sender_ip);
+}
+
+void EthdevDevice::handle_icmp(const net::IcmpUnreachable &icmp) {
+  if (icmp.code != net::IcmpUnreachable::fragmentation_needed ||
+      find_port(icmp.from_port) == nullptr || std::exchange(warned_mtu_, true))
+    return;
+  log(LogLevel::warn,
+      "FI_DPDKX_MTU: packets of " + std::to_string(info_.mtu) + " bytes to " +
+          net::to_string(icmp.to) + " don't pass a router on the way; allowed: " +
+          (icmp.next_mtu ? "at most " + std::to_string(icmp.next_mtu) : std::string("less")));
+}
+
+// --- out ---
+
+unsigned EthdevDevice::transmit(rte_mbuf **packets, unsigned n) {
+  std::lock_guard lock(transmit_mutex_);
+  unsigned sent = 0;
+  while (nic_.started() && sent < n) {
+    auto now = nic_.transmit(packets + sent, n - sent);
+    if (now == 0)
+      break;
+    sent += now;
+  }
+  return sent;
+}
+
+void EthdevDevice::send_arp(net::ArpOperation operation, const net::Mac &to, const net::Mac &target,
+                            net::Ipv4 ip) {
+  auto *packet = rte_pktmbuf_alloc(nic_.pool());
+  if (packet == nullptr)
+    return;
+  auto size =
+      net::write_arp(rte_pktmbuf_mtod(packet, std::byte *), local_, operation, to, target, ip);
+  packet->data_len = static_cast<std::uint16_t>(size);
+  packet->pkt_len = size;
+  if (transmit(&packet, 1) == 0)
+    rte_pktmbuf_free(packet); // asked again later
+}
+
+// --- time ---
+
+void EthdevDevice::run_tick(Time now) {
+  std::lock_guard lock(receive_mutex_);
+  now_ = now;
+  if (!nic_.started() && !nic_.try_start()) {
+    next_tick_ = (now + start_retry).time_since_epoch().count();
+    return;
+  }
+  if (!description_.kernel_has_address && !std::exchange(announced_, true))
+    send_arp(net::ArpOperation::request, net::Mac::broadcast(), {}, local_.ip);
+  neighbours_->tick(now, requests_);
+  for (const auto &[ip, to] : requests_)
+    send_arp(net::ArpOperation::request, to, {}, ip);
+  {
+    std::lock_guard transmitting(transmit_mutex_);
+    nic_.reclaim();
+  }
+  next_tick_ = std::min(neighbours_->next_tick(), now + idle_tick).time_since_epoch().count();
+}
+
+net::Neighbour *EthdevDevice::acquire_neighbour(net::Ipv4 peer) {
+  auto hop = description_.routes.next_hop(peer);
+  if (!hop)
+    return nullptr;
+  std::lock_guard lock(receive_mutex_);
+  auto &neighbour = neighbours_->acquire(*hop);
+  next_tick_ = Time::min().time_since_epoch().count();
+  return &neighbour;
+}
+
+void EthdevDevice::release_neighbour(net::Neighbour &neighbour) {
+  std::lock_guard lock(receive_mutex_);
+  neighbours_->release(neighbour);
+}
+
+bool EthdevDevice::resolving() {
+  std::lock_guard lock(receive_mutex_);
+  return neighbours_->asking();
+}
+
+// --- sleep ---
+
+bool EthdevDevice::arm(EthdevPort &port) {
+  std::lock_guard lock(receive_mutex_);
+  port.armed_ = true;
+  return port.inbox_.empty();
+}
+
+void EthdevDevice::disarm(EthdevPort &port) {
+  std::lock_guard lock(receive_mutex_);
+  port.armed_ = false;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> EthdevDevice::statistics() const {
+  auto all = nic_.statistics();
+  std::lock_guard lock(receive_mutex_);
+  for (std::size_t i = 1; i < drops_.size(); ++i)
+    all.emplace_back("dropped_" + std::string(net::to_string(static_cast<net::Drop>(i))),
+                     drops_[i]);
+  all.emplace_back("neighbours", neighbours_->size());
+  return all;
+}
+
+} // namespace dpdkx::link

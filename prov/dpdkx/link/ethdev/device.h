@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// A device as this process's ports share it: frames in and out, which port they
+// are for, and who the neighbours are.
+//
+// Locks: receive_mutex_ for the receive queue, inboxes, the table of ports and
+// the neighbours; transmit_mutex_ for the transmit queue, taken last.
+#pragma once
+
+#include "dpdkx/link/ethdev/module.h"
+#include "dpdkx/link/ethdev/nic.h"
+#include "dpdkx/net/frame.h"
+#include "dpdkx/net/neighbour.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+namespace dpdkx::link {
+
+class EthdevPort;
+
+class EthdevDevice final : public Device, public std::enable_shared_from_this<EthdevDevice> {
+public:
+  EthdevDevice() = default;
+  ~EthdevDevice() override;
+
+  int open(const DeviceRequest &, const DeviceOptions &, std::string &error);
+  // Another open_device() may share it: same address, same MTU.
+  bool matches(const DeviceRequest &, const DeviceOptions &) const;
+
+  const DeviceInfo &info() const override { return info_; }
+  int open_port(const Address &wanted, PortRange, std::unique_ptr<Port> &,
+                std::string &error) override;
+  std::vector<std::pair<std::string, std::uint64_t>> statistics() const override;
+
+  // For ports.
+  const net::LocalSide &local() const { return local_; }
+  const DeviceOptions &options() const { return options_; }
+  Nic &nic() { return nic_; }
+  bool kernel_has_address() const { return description_.kernel_has_address; }
+
+  // Takes frames from the device; up to `max` that are `port`'s go to `out`,
+  // the others to their ports' inboxes.
+  unsigned receive(EthdevPort &port, rte_mbuf **out, unsigned max);
+  // Returns how many were taken; the others stay the caller's.
+  unsigned transmit(rte_mbuf **packets, unsigned n);
+
+  // What is due: address resolution, late starts, reclaiming.
+  void tick(Time now) {
+    if (now.time_since_epoch().count() >= next_tick_.load(std::memory_order_relaxed))
+      run_tick(now);
+  }
+  Time next_tick() const { return Time(Duration(next_tick_.load(std::memory_order_relaxed))); }
+  bool resolving(); // somebody waits for an answer
+
+  // null: no route. Valid until released.
+  net::Neighbour *acquire_neighbour(net::Ipv4 peer);
+  void release_neighbour(net::Neighbour &);
+  std::uint32_t neighbour_changes() const { return neighbours_->changes(); }
+
+  bool arm(EthdevPort &); // false: there is something to poll
+  void disarm(EthdevPort &);
+  void remove(EthdevPort &);
+
+private:
+  using Page = std::array<EthdevPort *, 256>;
+
+  EthdevPort *find_port(std::uint16_t number) const {
+    const auto &page = ports_[number >> 8];
+    return page ? (*page)[number & 255] : nullptr;
+  }
+  int add(EthdevPort &); // -EADDRINUSE
+  void update_filter();
+  void dispatch(rte_mbuf *, EthdevPort &poller, rte_mbuf **out, unsigned &n);
+  void hand_on(rte_mbuf *, EthdevPort &to);
+  void drop(rte_mbuf *, net::Drop);
+  void handle_arp(const net::ArpPacket &);
+  void handle_icmp(const net::IcmpUnreachable &);
+  void run_tick(Time now);
+  void send_arp(net::ArpOperation, const net::Mac &to, const net::Mac &target, net::Ipv4 ip);
+
+  DeviceRequest request_;
+  DeviceOptions options_;
+  net::DeviceDescription description_;
+  DeviceInfo info_;
+  net::LocalSide local_;
+  Nic nic_;
+
+  mutable std::mutex receive_mutex_;
+  std::array<std::unique_ptr<Page>, 256> ports_;
+  std::vector<std::uint16_t> open_ports_;
+  std::optional<net::NeighbourTable> neighbours_;
+  std::vector<net::NeighbourTable::Request> requests_;
+  Time now_{}; // of the last tick
+  bool announced_ = false, warned_conflict_ = false, warned_mtu_ = false;
+  std::array<std::uint64_t, static_cast<std::size_t>(net::Drop::count_)> drops_{};
+  std::atomic<Time::rep> next_tick_{Time::min().time_since_epoch().count()};
+
+  std::mutex transmit_mutex_;
+};
+
+} // namespace dpdkx::link

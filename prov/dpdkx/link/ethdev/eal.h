@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Starts DPDK inside somebody else's process: once, with the first device, and
+// so that the application notices nothing.
+#pragma once
+
+#include "dpdkx/link/ethdev/module.h"
+
+#include <string>
+
+namespace dpdkx::link {
+
+// 0, or a negative errno with a text. `spec`: the device that DPDK is started
+// for. DPDK that the application has started itself is shared as it is.
+int start_eal(const DeviceOptions &, const net::DeviceSpec &spec, std::string &error);
+
+// DPDK was started by this process's parent: nothing of it may be used here.
+bool eal_is_parents();
+
+bool eal_has_huge_pages();
+
+} // namespace dpdkx::link

@@ -1,0 +1,29 @@
+link_ethdev_sources = \
+	prov/dpdkx/link/ethdev/claim.cpp \
+	prov/dpdkx/link/ethdev/claim.h \
+	prov/dpdkx/link/ethdev/device.cpp \
+	prov/dpdkx/link/ethdev/device.h \
+	prov/dpdkx/link/ethdev/eal.cpp \
+	prov/dpdkx/link/ethdev/eal.h \
+	prov/dpdkx/link/ethdev/inbox.h \
+	prov/dpdkx/link/ethdev/module.cpp \
+	prov/dpdkx/link/ethdev/module.h \
+	prov/dpdkx/link/ethdev/nic.cpp \
+	prov/dpdkx/link/ethdev/nic.h \
+	prov/dpdkx/link/ethdev/port.cpp \
+	prov/dpdkx/link/ethdev/port.h \
+	prov/dpdkx/link/ethdev/port_guard.cpp \
+	prov/dpdkx/link/ethdev/port_guard.h \
+	prov/dpdkx/link/ethdev/port_wait.cpp \
+	prov/dpdkx/link/ethdev/quiet.cpp \
+	prov/dpdkx/link/ethdev/quiet.h \
+	prov/dpdkx/link/ethdev/tap_socket.cpp \
+	prov/dpdkx/link/ethdev/tap_socket.h
+
+# For the provider, which links no DPDK: finds and loads the module above.
+link_ethdev_loader_sources = \
+	prov/dpdkx/link/ethdev/claim.cpp \
+	prov/dpdkx/link/ethdev/claim.h \
+	prov/dpdkx/link/ethdev/loader.cpp \
+	prov/dpdkx/link/ethdev/loader.h \
+	prov/dpdkx/link/ethdev/module.h

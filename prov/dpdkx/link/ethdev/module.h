@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// What the provider sees of libdpdkx-ethdev.so, the module that links DPDK.
+// Both are built from one tree; the number of the interface keeps a leftover of
+// another build from being called.
+//
+// Threads: every call here may be made from any thread.
+#pragma once
+
+#include "dpdkx/base/log.h"
+#include "dpdkx/link/link.h"
+#include "dpdkx/net/describe.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dpdkx::link {
+
+enum class HugePages : std::uint8_t {
+  where_needed, // only if the first device is a PCI device
+  always,
+  never,
+};
+
+// How DPDK and devices are set up. What concerns DPDK as a whole counts with the
+// first device of the process.
+struct DeviceOptions {
+  // DPDK as a whole
+  std::string eal_args; // more arguments to rte_eal_init(), separated by blanks
+  HugePages huge_pages = HugePages::where_needed;
+  std::uint32_t memory_mb = 0; // 0: 256 without huge pages, as needed with them
+
+  // A device
+  std::uint32_t mtu = 0;            // 0: the interface's, or 1500
+  std::uint32_t mbufs = 0;          // 0: enough for the queues
+  std::uint32_t rx_descriptors = 0; // 0: fits the device; of af_packet: frames of the ring
+  std::uint32_t tx_descriptors = 0;
+  bool checksum_offload = false; // the NIC computes and checks UDP checksums, where it can
+  std::uint8_t dscp = 0;         // 0-63
+  Duration resolve_timeout = std::chrono::seconds(10); // then a path has failed
+  std::vector<net::FixedNeighbour> neighbours;
+};
+
+// One entry of FI_DPDKX_DEVICE with what FI_DPDKX_ADDR has for it.
+struct DeviceRequest {
+  net::DeviceSpec spec;
+  std::optional<net::AddressSpec> address;
+};
+
+struct PciIdentity {
+  std::uint32_t domain = 0;
+  std::uint8_t bus = 0, device = 0, function = 0;
+  std::uint16_t vendor_id = 0, device_id = 0, subsystem_vendor_id = 0, subsystem_device_id = 0;
+  std::uint8_t revision = 0;
+};
+
+struct DeviceInfo {
+  std::string name;      // the DPDK device's: "0000:01:00.0", "net_memif0"
+  std::string driver;    // "net_ixgbe"
+  std::string link_name; // the kernel interface's where there is one, or the name
+  net::Mac mac;
+  net::Ipv4Network address;
+  std::uint32_t mtu = 0;
+  std::uint64_t bits_per_second = 0; // 0: unknown
+  int numa_node = -1;
+  std::optional<PciIdentity> pci;
+};
+
+struct PortRange {
+  std::uint16_t first = 49152, last = 65535;
+};
+
+// One per process and device, shared by all who open it; it ends with its last
+// owner. Ports own it too.
+class Device {
+public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo &info() const = 0;
+
+  // Attaches an endpoint. wanted.ip is the device's address, or any; wanted.port
+  // 0: a free one of the range. -EADDRNOTAVAIL, -EADDRINUSE, -ENOMEM, with a text.
+  virtual int open_port(const Address &wanted, PortRange, std::unique_ptr<Port> &,
+                        std::string &error) = 0;
+
+  // What the driver counts (its xstats), and what was dropped here and why.
+  // For eyes, not for programs: names depend on the driver.
+  virtual std::vector<std::pair<std::string, std::uint64_t>> statistics() const = 0;
+};
+
+struct EthdevModule {
+  static constexpr std::uint32_t current_abi = 1;
+  static constexpr const char *symbol = "dpdkx_ethdev_module";
+
+  std::uint32_t abi;
+  const char *dpdk_version;
+
+  // The module has its own copy of dpdkx/base: hands on what is logged there.
+  void (*set_log)(void (*sink)(LogLevel, std::string_view), bool (*filter)(LogLevel));
+
+  // Starts DPDK if need be, and the device; or gives the Device that this
+  // process has open. 0, or a negative errno with a text that names setting,
+  // value and what is allowed. -EBUSY: another process has the device.
+  int (*open_device)(const DeviceRequest &, const DeviceOptions &, std::shared_ptr<Device> &,
+                     std::string &error);
+
+  bool (*is_open)(const net::DeviceSpec &); // by this process
+};
+
+} // namespace dpdkx::link
+
+extern "C" const dpdkx::link::EthdevModule *dpdkx_ethdev_module();

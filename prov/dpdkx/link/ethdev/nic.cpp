@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/link/ethdev/nic.h"
+
+#include "dpdkx/link/ethdev/eal.h"
+#include "dpdkx/link/ethdev/quiet.h"
+#include "dpdkx/net/frame.h"
+#include "dpdkx/net/text.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <unistd.h>
+
+namespace dpdkx::link {
+
+namespace {
+
+std::string quoted(const DeviceRequest &request) {
+  return "FI_DPDKX_DEVICE: '" + request.spec.text + "': ";
+}
+
+// The last word on an argument, ours or the user's: "framesz" of "iface=a,framesz=2048".
+std::uint32_t number_argument(std::string_view arguments, std::string_view key,
+                              std::uint32_t otherwise) {
+  while (!arguments.empty()) {
+    auto value = net::cut(arguments, ",");
+    if (net::cut(value, "=") == key)
+      net::parse_number(value, otherwise);
+  }
+  return otherwise;
+}
+
+bool has_argument(const std::string &arguments, const std::string &key) {
+  return ("," + arguments).find("," + key + "=") != std::string::npos;
+}
+
+struct PacketRing {
+  std::uint32_t frame, block, frames;
+};
+
+// A ring of some 2 MiB whose frames hold an MTU, and whose blocks are whole
+// frames and whole pages without a gap, as the driver and the kernel expect.
+PacketRing packet_ring(std::uint32_t mtu, std::uint32_t frames) {
+  constexpr std::uint32_t kernel_header = 96, ring_bytes = 2u << 20, step = 1024;
+  auto page = static_cast<std::uint32_t>(sysconf(_SC_PAGESIZE));
+  auto frame = mtu + net::ethernet_size + net::vlan_tag_size + kernel_header;
+  frame = std::max((frame + step - 1) / step * step, 2 * step);
+  auto block = std::lcm(frame, page);
+  auto per_block = block / frame;
+  frames = frames ? frames : ring_bytes / frame;
+  return {frame, block, std::max(frames / per_block, 1u) * per_block};
+}
+
+std::string packet_arguments(const DeviceRequest &request, const DeviceOptions &options,
+                             const net::DeviceDescription &description) {
+  auto text = request.spec.bus_name.empty() ? "iface=" + request.spec.interface : std::string();
+  if (!request.spec.arguments.empty())
+    text += (text.empty() ? "" : ",") + request.spec.arguments;
+  if (!has_argument(text, "framesz") && !has_argument(text, "blocksz")) {
+    auto ring = packet_ring(description.mtu, options.rx_descriptors);
+    text += ",framesz=" + std::to_string(ring.frame) + ",blocksz=" + std::to_string(ring.block);
+    if (!has_argument(text, "framecnt"))
+      text += ",framecnt=" + std::to_string(ring.frames);
+  }
+  return text;
+}
+
+std::string xdp_arguments(const DeviceRequest &request) {
+  auto text = request.spec.bus_name.empty() ? "iface=" + request.spec.interface : std::string();
+  if (!request.spec.arguments.empty())
+    text += (text.empty() ? "" : ",") + request.spec.arguments;
+  return text;
+}
+
+std::string device_name(const net::DeviceSpec &spec) {
+  static std::atomic<unsigned> next{0};
+  if (!spec.bus_name.empty())
+    return spec.bus_name;
+  auto driver = spec.kind == net::DeviceKind::af_xdp ? "net_af_xdp" : "net_af_packet";
+  return driver + std::string("_dpdkx") + std::to_string(next++);
+}
+
+std::string explain_create(const DeviceRequest &request, int rc, const std::string &said) {
+  auto text =
+      quoted(request) + "the device can't be opened: " + said + " (" + std::strerror(-rc) + ")";
+  switch (request.spec.kind) {
+  case net::DeviceKind::pci:
+    return text + "; allowed: a PCI device that has a DPDK driver and is bound to vfio-pci (or "
+                  "of a kind that DPDK shares with the kernel, such as mlx5)";
+  case net::DeviceKind::vdev:
+    return text + "; allowed: the name of a DPDK driver with its arguments (net_memif0,"
+                  "role=server,id=0)";
+  default:
+    return text + (geteuid() != 0 ? "; needs root or CAP_NET_RAW" : "");
+  }
+}
+
+bool is_driver(const std::string &name, std::string_view driver) {
+  return name.starts_with(driver);
+}
+
+std::uint16_t read_hex(const std::string &path) {
+  std::uint32_t value = 0;
+  std::ifstream(path) >> std::hex >> value;
+  return static_cast<std::uint16_t>(value);
+}
+
+PciIdentity pci_identity(const std::string &address) {
+  PciIdentity id;
+  unsigned domain = 0, bus = 0, device = 0, function = 0;
+  std::sscanf(address.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function);
+  id.domain = domain;
+  id.bus = static_cast<std::uint8_t>(bus);
+  id.device = static_cast<std::uint8_t>(device);
+  id.function = static_cast<std::uint8_t>(function);
+  auto folder = "/sys/bus/pci/devices/" + address + "/";
+  id.vendor_id = read_hex(folder + "vendor");
+  id.device_id = read_hex(folder + "device");
+  id.subsystem_vendor_id = read_hex(folder + "subsystem_vendor");
+  id.subsystem_device_id = read_hex(folder + "subsystem_device");
+  id.revision = static_cast<std::uint8_t>(read_hex(folder + "revision"));
+  return id;
+}
+
+} // namespace
+
+Nic::~Nic() {
+  if (created_) {
+    Quiet quiet;
+    if (started_)
+      rte_eth_dev_stop(id_);
+    rte_eth_dev_close(id_);
+    rte_eal_hotplug_remove(bus_.c_str(), name_.c_str());
+  }
+  // After the device: its queues held packets.
+  if (pool_ != nullptr)
+    rte_mempool_free(pool_);
+}
+
+int Nic::open(const DeviceRequest &request, const DeviceOptions &options,
+              const net::DeviceDescription &description, DeviceInfo &info, std::string &error) {
+  if (request.spec.exclusive())
+    if (int rc = Claim::take(request.spec.identity(), claim_)) {
+      error = quoted(request) + (rc == -EBUSY ? "another process uses it; allowed: a device for "
+                                                "each process"
+                                              : "it can't be claimed");
+      return rc;
+    }
+  if (request.spec.kind == net::DeviceKind::pci && !eal_has_huge_pages()) {
+    error = quoted(request) + "a PCI device needs huge pages, and this process has started DPDK "
+                              "without; allowed: FI_DPDKX_HUGEPAGES=always";
+    return -ENOMEM;
+  }
+  if (int rc = create(request, options, description, error))
+    return rc;
+  if (int rc = configure(request, options, description, error))
+    return rc;
+  if (!try_start() && !may_start_later_) {
+    error = quoted(request) + "the device can't be started";
+    return -EIO;
+  }
+  rte_eth_dev_info device{};
+  rte_eth_dev_info_get(id_, &device);
+  fill(info, device);
+  return 0;
+}
+
+int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
+                const net::DeviceDescription &description, std::string &error) {
+  const auto &spec = request.spec;
+  bus_ = spec.kind == net::DeviceKind::pci ? "pci" : "vdev";
+  name_ = device_name(spec);
+  auto arguments = spec.kind == net::DeviceKind::af_packet
+                       ? packet_arguments(request, options, description)
+                   : spec.kind == net::DeviceKind::af_xdp ? xdp_arguments(request)
+                                                          : spec.arguments;
+  if (spec.kind == net::DeviceKind::af_packet)
+    frame_room_ = number_argument(arguments, "framesz", 2048);
+  may_start_later_ = is_driver(name_, "net_memif");
+  Quiet quiet;
+  tap_.remember_open_files();
+  // A PCI device that DPDK was started for has been probed then.
+  if (rte_eth_dev_get_port_by_name(name_.c_str(), &id_) != 0) {
+    int rc = rte_eal_hotplug_add(bus_.c_str(), name_.c_str(), arguments.c_str());
+    if (rc == 0)
+      rc = rte_eth_dev_get_port_by_name(name_.c_str(), &id_);
+    if (rc != 0) {
+      error = explain_create(request, rc, quiet.last_error());
+      return rc == -1 ? -ENODEV : rc;
+    }
+  }
+  created_ = true;
+  tap_.find(description.interface_index);
+  auto room = number_argument(arguments, "bsize", 2048);
+  auto frame = description.mtu + net::ethernet_size + (description.vlan ? net::vlan_tag_size : 0);
+  if (is_driver(name_, "net_memif") && room < frame) {
+    error = quoted(request) + "bsize=" + std::to_string(room) + " is too small for an MTU of " +
+            std::to_string(description.mtu) + "; allowed: bsize=" + std::to_string(frame) +
+            " or more, or a smaller FI_DPDKX_MTU";
+    return -EMSGSIZE;
+  }
+  return 0;
+}
+
+int Nic::configure(const DeviceRequest &request, const DeviceOptions &options,
+                   const net::DeviceDescription &description, std::string &error) {
+  Quiet quiet;
+  rte_eth_dev_info device{};
+  int rc = rte_eth_dev_info_get(id_, &device);
+  rte_eth_conf conf{};
+  // Virtual drivers know of no jumbo frames, and yet pass them.
+  bool any_length = request.spec.kind != net::DeviceKind::pci;
+  conf.rxmode.mtu =
+      any_length ? std::min<std::uint32_t>(description.mtu, device.max_mtu) : description.mtu;
+  if (any_length && device.max_rx_pktlen <= RTE_ETHER_MAX_LEN)
+    conf.rxmode.mtu = std::min<std::uint32_t>(conf.rxmode.mtu, RTE_ETHER_MTU);
+  if (!any_length && description.mtu > device.max_mtu) {
+    error = "FI_DPDKX_MTU: " + std::to_string(description.mtu) + "; allowed for '" +
+            request.spec.text + "': at most " + std::to_string(device.max_mtu);
+    return -EMSGSIZE;
+  }
+  if (options.checksum_offload) {
+    constexpr auto tx = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+    constexpr auto rx = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+    if ((device.tx_offload_capa & tx) == tx)
+      tx_offloads_ = tx;
+    conf.rxmode.offloads = device.rx_offload_capa & rx;
+  }
+  // Every packet is one segment of one pool with one owner.
+  tx_offloads_ |= device.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+  conf.txmode.offloads = tx_offloads_;
+  if (options.rx_descriptors)
+    rx_descriptors_ = static_cast<std::uint16_t>(std::min(options.rx_descriptors, 32768u));
+  if (options.tx_descriptors)
+    tx_descriptors_ = static_cast<std::uint16_t>(std::min(options.tx_descriptors, 32768u));
+  if (rc == 0)
+    rc = rte_eth_dev_configure(id_, 1, 1, &conf);
+  if (rc == 0)
+    rc = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx_descriptors_, &tx_descriptors_);
+  if (rc == 0 && (rc = make_pool(description, options, error)) != 0)
+    return rc;
+  auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id_));
+  if (rc == 0)
+    rc = rte_eth_rx_queue_setup(id_, 0, rx_descriptors_, socket, nullptr, pool_);
+  auto tx_conf = device.default_txconf;
+  tx_conf.offloads = tx_offloads_;
+  if (rc == 0)
+    rc = rte_eth_tx_queue_setup(id_, 0, tx_descriptors_, socket, &tx_conf);
+  if (rc != 0)
+    error = quoted(request) + "the device can't be set up: " + quiet.last_error() + " (" +
+            std::strerror(-rc) + ")";
+  return rc;
+}
+
+int Nic::make_pool(const net::DeviceDescription &description, const DeviceOptions &options,
+                   std::string &error) {
+  constexpr std::uint32_t in_hand = 1024; // of ports: being sent, being read, waiting
+  auto frame = description.mtu + net::ethernet_size + net::vlan_tag_size;
+  auto room = std::max({2048u, frame, frame_room_}) + RTE_PKTMBUF_HEADROOM;
+  room = std::max(room, payload_offset + description.mtu);
+  // Drivers that copy hold no packets. Others fill both queues before anything
+  // returns: then the rest must still do, or an idle sender starves the receiver.
+  pool_size_ = options.mbufs ? options.mbufs
+               : frame_room_ ? 2 * in_hand
+                             : rx_descriptors_ + tx_descriptors_ + in_hand;
+  auto name = "dpdkx_" + std::to_string(id_);
+  // Last in, first out: what was just used is still in the cache.
+  pool_ = rte_pktmbuf_pool_create_by_ops(name.c_str(), pool_size_, 0, 0,
+                                         static_cast<std::uint16_t>((room + 63) / 64 * 64),
+                                         rte_eth_dev_socket_id(id_), "stack");
+  if (pool_ != nullptr)
+    return 0;
+  error = "FI_DPDKX_MBUFS: no memory for " + std::to_string(pool_size_) + " packets of " +
+          std::to_string(room) + " bytes (" + rte_strerror(rte_errno) +
+          "); allowed: fewer, or more memory by FI_DPDKX_MEMORY";
+  return -ENOMEM;
+}
+
+bool Nic::try_start() {
+  Quiet quiet;
+  started_ = started_ || rte_eth_dev_start(id_) == 0;
+  return started_;
+}
+
+void Nic::reclaim() {
+  if (can_reclaim_)
+    can_reclaim_ = rte_eth_tx_done_cleanup(id_, 0, 0) >= 0; // many drivers have none
+}
+
+void Nic::fill(DeviceInfo &info, const rte_eth_dev_info &device) const {
+  info.name = name_;
+  info.driver = device.driver_name != nullptr ? device.driver_name : "";
+  info.numa_node = rte_eth_dev_socket_id(id_);
+  rte_ether_addr mac{};
+  if (rte_eth_macaddr_get(id_, &mac) == 0)
+    std::memcpy(info.mac.bytes.data(), mac.addr_bytes, sizeof(mac.addr_bytes));
+  rte_eth_link link{};
+  if (info.bits_per_second == 0 && rte_eth_link_get_nowait(id_, &link) == 0 &&
+      link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
+    info.bits_per_second = std::uint64_t{link.link_speed} * 1000000;
+  if (bus_ == "pci")
+    info.pci = pci_identity(name_);
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> Nic::statistics() const {
+  std::vector<std::pair<std::string, std::uint64_t>> out;
+  int n = rte_eth_xstats_get(id_, nullptr, 0);
+  std::vector<rte_eth_xstat> values(n > 0 ? static_cast<std::size_t>(n) : 0);
+  std::vector<rte_eth_xstat_name> names(values.size());
+  auto count = static_cast<unsigned>(values.size());
+  if (rte_eth_xstats_get(id_, values.data(), count) != n ||
+      rte_eth_xstats_get_names(id_, names.data(), count) != n)
+    return out;
+  for (const auto &value : values)
+    out.emplace_back(names[value.id].name, value.value);
+  return out;
+}
+
+} // namespace dpdkx::link

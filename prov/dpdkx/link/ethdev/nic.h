@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// One DPDK Ethernet port with one receive and one transmit queue, and the pool
+// its packets come from. Knows frames, no protocol.
+#pragma once
+
+#include "dpdkx/link/ethdev/claim.h"
+#include "dpdkx/link/ethdev/module.h"
+#include "dpdkx/link/ethdev/tap_socket.h"
+
+#include <cstdint>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dpdkx::link {
+
+class Nic {
+public:
+  static constexpr unsigned burst = 32;
+  // Where payloads start in sent packets: behind any headers, on a cache line.
+  static constexpr std::uint16_t payload_offset = 192;
+
+  Nic() = default;
+  ~Nic(); // stops the port and removes the device
+  Nic(const Nic &) = delete;
+
+  // 0, or a negative errno with a text. Adds to `info` what the device tells.
+  int open(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
+           DeviceInfo &info, std::string &error);
+
+  // A memif client can't start before its server: then this is to be called again.
+  bool started() const { return started_; }
+  bool try_start();
+
+  // One thread at a time each.
+  unsigned receive(rte_mbuf **out, unsigned max) {
+    return rte_eth_rx_burst(id_, 0, out, static_cast<std::uint16_t>(max));
+  }
+  unsigned transmit(rte_mbuf **packets, unsigned n) {
+    return rte_eth_tx_burst(id_, 0, packets, static_cast<std::uint16_t>(n));
+  }
+  void reclaim(); // sent packets whose memory the driver still holds
+
+  // Any thread.
+  rte_mempool *pool() const { return pool_; }
+  std::uint32_t pool_size() const { return pool_size_; }
+  bool udp_checksum_offload() const { return tx_offloads_ & RTE_ETH_TX_OFFLOAD_UDP_CKSUM; }
+  std::vector<std::pair<std::string, std::uint64_t>> statistics() const;
+
+  // The kernel's socket under the device: to wait on, and to filter. Invalid for most devices.
+  TapSocket &tap() { return tap_; }
+
+private:
+  int create(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
+             std::string &error);
+  int configure(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
+                std::string &error);
+  int make_pool(const net::DeviceDescription &, const DeviceOptions &, std::string &error);
+  void fill(DeviceInfo &, const rte_eth_dev_info &) const;
+
+  Claim claim_;
+  TapSocket tap_;
+  std::string bus_, name_;
+  std::uint16_t id_ = RTE_MAX_ETHPORTS;
+  std::uint16_t rx_descriptors_ = 1024, tx_descriptors_ = 1024;
+  std::uint32_t frame_room_ = 0; // an af_packet frame's
+  std::uint32_t pool_size_ = 0;
+  std::uint64_t tx_offloads_ = 0;
+  rte_mempool *pool_ = nullptr;
+  bool created_ = false, started_ = false, may_start_later_ = false, can_reclaim_ = true;
+};
+
+} // namespace dpdkx::link

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/link/ethdev/port.h"
+
+#include "dpdkx/base/log.h"
+#include "dpdkx/link/ethdev/eal.h"
+#include "dpdkx/net/bytes.h"
+
+#include <algorithm>
+#include <rte_ip.h>
+
+namespace dpdkx::link {
+
+namespace {
+constexpr std::uint32_t inbox_capacity = 512;
+} // namespace
+
+EthdevPort::EthdevPort(std::shared_ptr<EthdevDevice> device, const Address &address)
+    : device_(std::move(device)), address_(address),
+      encapsulation_(device_->local(), address.port, device_->options().dscp),
+      inbox_(inbox_capacity) {
+  traits_ = {.lossless = false,
+             .ordered = false,
+             .checksum = true,
+             .can_pull = false,
+             .max_datagram = device_->info().mtu - net::ip_udp_size};
+}
+
+EthdevPort::~EthdevPort() {
+  close_wait();
+  if (eal_is_parents())
+    return;
+  flush();
+  device_->remove(*this);
+  for (unsigned i = 0; i < pending_count_; ++i)
+    rte_pktmbuf_free(pending_[i]);
+  for (unsigned i = 0; i < spare_count_; ++i)
+    rte_pktmbuf_free(spare_[i]);
+  for (auto &path : paths_)
+    if (path.neighbour != nullptr)
+      device_->release_neighbour(*path.neighbour);
+}
+
+// --- paths ---
+
+int EthdevPort::open_path(const Address &peer, PathId &id) {
+  if (!peer.is_v4())
+    return -EHOSTUNREACH;
+  net::Ipv4 ip{peer.v4_host_order()};
+  const auto &network = device_->info().address;
+  if (peer.port == 0)
+    return -EINVAL;
+  // One's own address never goes to the wire; the others name no single host.
+  if (!ip.is_host() || ip == device_->local().ip || network.is_reserved(ip))
+    return -EHOSTUNREACH;
+  try {
+    if (by_peer_.find(key(ip, peer.port)) != net::FlatMap::none)
+      return -EEXIST;
+    auto *neighbour = device_->acquire_neighbour(ip);
+    if (neighbour == nullptr) {
+      log(LogLevel::warn, "FI_DPDKX_ADDR: no route to " + net::to_string(ip) + " from " +
+                              net::to_string(network) +
+                              "; allowed: peers on that network, or a gateway in the setting");
+      return -EHOSTUNREACH;
+    }
+    id = add_path({ip, peer.port, PathState::opening, neighbour});
+  } catch (const std::bad_alloc &) {
+    return -ENOMEM;
+  }
+  return 0;
+}
+
+PathId EthdevPort::add_path(const Path &path) {
+  if (unused_paths_.empty()) {
+    paths_.emplace_back();
+    unused_paths_.reserve(paths_.capacity()); // close_path() must not fail
+    unused_paths_.push_back(static_cast<std::uint32_t>(paths_.size() - 1));
+  }
+  auto index = unused_paths_.back();
+  opening_.push_back(index);
+  try {
+    by_peer_.insert(key(path.ip, path.port), index);
+  } catch (...) {
+    opening_.pop_back();
+    device_->release_neighbour(*path.neighbour);
+    throw;
+  }
+  unused_paths_.pop_back();
+  paths_[index] = path;
+  seen_changes_ = device_->neighbour_changes() - 1; // look at it with the next poll_events()
+  return PathId{index};
+}
+
+void EthdevPort::close_path(PathId id) {
+  auto &closing = path(id);
+  device_->release_neighbour(*closing.neighbour);
+  by_peer_.erase(key(closing.ip, closing.port));
+  if (closing.state == PathState::opening)
+    std::erase(opening_, static_cast<std::uint32_t>(id));
+  closing = {};
+  unused_paths_.push_back(static_cast<std::uint32_t>(id));
+}
+
+Address EthdevPort::peer_address(PathId id) const {
+  return Address::v4(path(id).ip.value, path(id).port);
+}
+
+unsigned EthdevPort::poll_events(PathEvent *out, unsigned max, Time now) {
+  device_->tick(now);
+  if (opening_.empty())
+    return 0;
+  auto changes = device_->neighbour_changes();
+  if (changes == seen_changes_)
+    return 0;
+  unsigned n = 0;
+  std::erase_if(opening_, [&](std::uint32_t index) {
+    auto &opening = paths_[index];
+    bool up = opening.neighbour->resolved();
+    if (n == max || !(up || opening.neighbour->failed()))
+      return false;
+    opening.state = up ? PathState::up : PathState::failed;
+    out[n++] = {up ? PathEventKind::up : PathEventKind::failed, PathId{index},
+                up ? 0 : -EHOSTUNREACH};
+    return true;
+  });
+  if (n < max)
+    seen_changes_ = changes;
+  return n;
+}
+
+// --- out ---
+
+rte_mbuf *EthdevPort::take_packet() {
+  if (spare_count_ == 0) {
+    constexpr unsigned refill = 16;
+    if (rte_pktmbuf_alloc_bulk(device_->nic().pool(), spare_.data(), refill) != 0)
+      return nullptr;
+    spare_count_ = refill;
+  }
+  auto *packet = spare_[--spare_count_];
+  rte_pktmbuf_reset(packet);
+  packet->data_off = Nic::payload_offset;
+  return packet;
+}
+
+TxRoom EthdevPort::reserve(PathId id, std::uint32_t len) {
+  if (path(id).state != PathState::up || len > traits_.max_datagram || eal_is_parents())
+    return {};
+  if (pending_count_ == max_pending)
+    flush();
+  auto *packet = pending_count_ < max_pending ? take_packet() : nullptr;
+  if (packet == nullptr) {
+    ++counters_.tx_refused;
+    return {};
+  }
+  return {rte_pktmbuf_mtod(packet, std::byte *), traits_.max_datagram, packet};
+}
+
+void EthdevPort::commit(PathId id, const TxRoom &room, std::uint32_t len) {
+  auto &to = path(id);
+  auto *packet = static_cast<rte_mbuf *>(room.handle);
+  to.neighbour->note_used();
+  finish(packet, to.neighbour->mac(), to.ip, to.port, len);
+  pending_[pending_count_++] = packet;
+  ++counters_.tx_datagrams;
+  counters_.tx_bytes += len;
+}
+
+void EthdevPort::finish(rte_mbuf *packet, const net::Mac &to, net::Ipv4 ip, std::uint16_t port,
+                        std::uint32_t len) {
+  auto headers = static_cast<std::uint16_t>(encapsulation_.header_size());
+  auto *payload = rte_pktmbuf_mtod(packet, std::byte *);
+  encapsulation_.write(payload - headers, to, ip, port, static_cast<std::uint16_t>(len));
+  packet->data_off = static_cast<std::uint16_t>(packet->data_off - headers);
+  auto total = headers + len;
+  if (total < net::min_frame) {
+    std::fill(payload + len, payload + net::min_frame - headers, std::byte{});
+    total = net::min_frame;
+  }
+  packet->data_len = static_cast<std::uint16_t>(total);
+  packet->pkt_len = total;
+  if (device_->nic().udp_checksum_offload())
+    offload_checksum(packet);
+}
+
+void EthdevPort::offload_checksum(rte_mbuf *packet) const {
+  auto *ip = rte_pktmbuf_mtod_offset(packet, rte_ipv4_hdr *, device_->local().link_header());
+  auto *udp = reinterpret_cast<rte_udp_hdr *>(ip + 1);
+  packet->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM;
+  packet->l2_len = device_->local().link_header();
+  packet->l3_len = sizeof(rte_ipv4_hdr);
+  ip->hdr_checksum = 0;
+  udp->dgram_cksum = rte_ipv4_phdr_cksum(ip, packet->ol_flags);
+}
+
+void EthdevPort::cancel(PathId, const TxRoom &room) {
+  auto *packet = static_cast<rte_mbuf *>(room.handle);
+  if (spare_count_ < max_spare)
+    spare_[spare_count_++] = packet;
+  else
+    rte_pktmbuf_free(packet);
+}
+
+void EthdevPort::flush() {
+  if (pending_count_ == 0 || eal_is_parents())
+    return;
+  auto sent = device_->transmit(pending_.data(), pending_count_);
+  pending_count_ -= sent;
+  if (sent != 0) // what the device had no room for is tried again by the next call or poll
+    std::copy_n(pending_.begin() + sent, pending_count_, pending_.begin());
+}
+
+// --- in ---
+
+unsigned EthdevPort::poll(RxDatagram *out, unsigned max) {
+  if (eal_is_parents())
+    return 0;
+  if (pending_count_ != 0)
+    flush();
+  rte_mbuf *packets[Nic::burst];
+  auto n = device_->receive(*this, packets, std::min(max, Nic::burst));
+  for (unsigned i = 0; i < n; ++i)
+    describe(packets[i], out[i]);
+  return n;
+}
+
+// Packets here have passed parse_frame(): data_off is at the payload, the headers before it.
+void EthdevPort::describe(rte_mbuf *packet, RxDatagram &out) {
+  const auto *payload = rte_pktmbuf_mtod(packet, const std::byte *);
+  out = {payload, packet->data_len, PathId::none, packet};
+  counters_.rx_bytes += packet->data_len;
+  ++counters_.rx_datagrams;
+  net::Ipv4 ip{net::load_be32(payload - net::udp_size - 8)};
+  auto index = by_peer_.find(key(ip, net::load_be16(payload - net::udp_size)));
+  if (index == net::FlatMap::none)
+    return;
+  out.path = PathId{index};
+  // A gateway's neighbours answer through it too.
+  paths_[index].neighbour->note_heard(net::source_mac(payload - encapsulation_.header_size()));
+}
+
+void EthdevPort::release(RxDatagram *datagrams, unsigned n) {
+  for (unsigned i = 0; i < n; ++i) {
+    auto *packet = static_cast<rte_mbuf *>(datagrams[i].handle);
+    // One that is nobody else's, and whole, can carry the next datagram out.
+    if (spare_count_ < max_spare && rte_mbuf_refcnt_read(packet) == 1 && RTE_MBUF_DIRECT(packet) &&
+        packet->next == nullptr)
+      spare_[spare_count_++] = packet;
+    else
+      rte_pktmbuf_free(packet);
+  }
+}
+
+Address EthdevPort::source(const RxDatagram &datagram) const {
+  return Address::v4(net::load_be32(datagram.data - net::udp_size - 8),
+                     net::load_be16(datagram.data - net::udp_size));
+}
+
+void EthdevPort::reply(const RxDatagram &to, std::span<const std::byte> bytes) {
+  if (bytes.size() > traits_.max_datagram)
+    return;
+  auto *packet = take_packet();
+  if (packet == nullptr)
+    return;
+  auto peer = source(to);
+  std::copy(bytes.begin(), bytes.end(), rte_pktmbuf_mtod(packet, std::byte *));
+  finish(packet, net::source_mac(to.data - encapsulation_.header_size()), {peer.v4_host_order()},
+         peer.port, static_cast<std::uint32_t>(bytes.size()));
+  if (device_->transmit(&packet, 1) == 0)
+    rte_pktmbuf_free(packet);
+}
+
+PortCounters EthdevPort::counters() const {
+  auto counters = counters_;
+  counters.rx_dropped = inbox_dropped_;
+  return counters;
+}
+
+} // namespace dpdkx::link

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// One endpoint's attachment to a device: UDP datagrams over IPv4, a path for
+// each peer.
+#pragma once
+
+#include "dpdkx/link/ethdev/device.h"
+#include "dpdkx/link/ethdev/inbox.h"
+#include "dpdkx/link/ethdev/port_guard.h"
+#include "dpdkx/net/flat_map.h"
+
+#include <array>
+#include <memory>
+#include <vector>
+
+namespace dpdkx::link {
+
+class EthdevPort final : public Port {
+public:
+  EthdevPort(std::shared_ptr<EthdevDevice>, const Address &);
+  ~EthdevPort() override;
+  EthdevPort(const EthdevPort &) = delete;
+
+  const Traits &traits() const override { return traits_; }
+  const Address &address() const override { return address_; }
+
+  int open_path(const Address &peer, PathId &) override;
+  void close_path(PathId) override;
+  Address peer_address(PathId) const override;
+
+  TxRoom reserve(PathId, std::uint32_t len) override;
+  void commit(PathId, const TxRoom &, std::uint32_t len) override;
+  void cancel(PathId, const TxRoom &) override;
+  void flush() override;
+
+  unsigned poll(RxDatagram *out, unsigned max) override;
+  void release(RxDatagram *, unsigned n) override;
+  Address source(const RxDatagram &) const override;
+  void reply(const RxDatagram &to, std::span<const std::byte> bytes) override;
+
+  unsigned poll_events(PathEvent *out, unsigned max, Time now) override;
+
+  int wait_fd() override;
+  bool arm() override;
+  void disarm() override;
+
+  PortCounters counters() const override;
+
+private:
+  friend class EthdevDevice;
+
+  enum class PathState : std::uint8_t { closed, opening, up, failed };
+  struct Path { // kept small: there may be tens of thousands
+    net::Ipv4 ip;
+    std::uint16_t port = 0;
+    PathState state = PathState::closed;
+    net::Neighbour *neighbour = nullptr;
+  };
+
+  // Packets that wait to be sent. More than this: reserve() has no room.
+  static constexpr unsigned max_pending = 64;
+  // Packets kept at hand, so that most sends and receives don't touch the pool.
+  static constexpr unsigned max_spare = 64;
+
+  static std::uint64_t key(net::Ipv4 ip, std::uint16_t port) {
+    return std::uint64_t{ip.value} << 16 | port;
+  }
+  Path &path(PathId id) { return paths_[static_cast<std::uint32_t>(id)]; }
+  const Path &path(PathId id) const { return paths_[static_cast<std::uint32_t>(id)]; }
+  PathId add_path(const Path &);
+
+  rte_mbuf *take_packet();
+  void finish(rte_mbuf *, const net::Mac &to, net::Ipv4 ip, std::uint16_t port, std::uint32_t len);
+  void offload_checksum(rte_mbuf *) const;
+  void describe(rte_mbuf *, RxDatagram &);
+  void wake();
+  void close_wait();
+
+  std::shared_ptr<EthdevDevice> device_;
+  const Address address_;
+  Traits traits_;
+  net::UdpEncapsulation encapsulation_;
+  PortGuard guard_;
+
+  std::vector<Path> paths_;
+  std::vector<std::uint32_t> unused_paths_, opening_;
+  net::FlatMap by_peer_;
+  std::uint32_t seen_changes_ = 0;
+
+  std::array<rte_mbuf *, max_pending> pending_;
+  std::array<rte_mbuf *, max_spare> spare_;
+  unsigned pending_count_ = 0, spare_count_ = 0;
+  PortCounters counters_;
+
+  // Under the device's receive lock.
+  Inbox inbox_;
+  std::uint64_t inbox_dropped_ = 0;
+  bool armed_ = false;
+  int event_fd_ = -1, timer_fd_ = -1, epoll_fd_ = -1;
+};
+
+} // namespace dpdkx::link

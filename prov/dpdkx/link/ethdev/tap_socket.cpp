@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/link/ethdev/tap_socket.h"
+
+#include "dpdkx/net/text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/if_xdp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+namespace dpdkx::link {
+
+namespace {
+
+std::vector<int> open_files() {
+  std::vector<int> fds;
+  std::error_code ignored;
+  for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd", ignored))
+    if (int fd; net::parse_number(entry.path().filename().native(), fd))
+      fds.push_back(fd);
+  std::sort(fds.begin(), fds.end());
+  return fds;
+}
+
+int domain_of(int fd) {
+  int domain = -1;
+  socklen_t size = sizeof(domain);
+  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 ? domain : -1;
+}
+
+// A packet socket of the interface with the ring format that the driver uses.
+bool is_packet_ring(int fd, unsigned interface_index) {
+  sockaddr_ll address{};
+  socklen_t size = sizeof(address);
+  int version = -1;
+  socklen_t version_size = sizeof(version);
+  return domain_of(fd) == AF_PACKET &&
+         getsockname(fd, reinterpret_cast<sockaddr *>(&address), &size) == 0 &&
+         address.sll_ifindex == static_cast<int>(interface_index) &&
+         getsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, &version_size) == 0 &&
+         version == TPACKET_V2;
+}
+
+bool is_xdp(int fd, unsigned interface_index) {
+  sockaddr_xdp address{};
+  socklen_t size = sizeof(address);
+  // The kernel has no getsockname() for these; one that isn't bound here is told by its options.
+  (void)address, (void)size, (void)interface_index;
+  xdp_statistics statistics{};
+  socklen_t statistics_size = sizeof(statistics);
+  return domain_of(fd) == AF_XDP &&
+         getsockopt(fd, SOL_XDP, XDP_STATISTICS, &statistics, &statistics_size) == 0;
+}
+
+// Classic BPF with jumps by label-free construction: each test skips to the next
+// block or falls through.
+class FilterProgram {
+public:
+  void load_half(std::uint32_t at) { add(BPF_LD | BPF_H | BPF_ABS, at); }
+  void load_byte(std::uint32_t at) { add(BPF_LD | BPF_B | BPF_ABS, at); }
+  void load_word(std::uint32_t at) { add(BPF_LD | BPF_W | BPF_ABS, at); }
+  void accept() { add(BPF_RET | BPF_K, 0xffffffff); }
+  void reject() { add(BPF_RET | BPF_K, 0); }
+  void accept_if(std::uint32_t value) {
+    jump_equal(value, 0, 1);
+    accept();
+  }
+  void reject_if(std::uint32_t value) {
+    jump_equal(value, 0, 1);
+    reject();
+  }
+  void reject_unless(std::uint32_t value) {
+    jump_equal(value, 1, 0);
+    reject();
+  }
+  void reject_unless_between(std::uint32_t low, std::uint32_t high) {
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, 1));
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, high, 0, 1));
+    reject();
+  }
+  std::vector<sock_filter> &code() { return code_; }
+
+private:
+  void add(std::uint16_t code, std::uint32_t k) { code_.push_back(BPF_STMT(code, k)); }
+  void jump_equal(std::uint32_t value, std::uint8_t if_true, std::uint8_t if_false) {
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_true, if_false));
+  }
+  std::vector<sock_filter> code_;
+};
+
+// More ports than that are told by their range alone.
+constexpr std::size_t max_listed_ports = 64;
+
+std::vector<sock_filter> make_filter(net::Ipv4 ip, std::span<const std::uint16_t> ports) {
+  constexpr std::uint32_t ethertype = 12, ip_protocol = 23, ip_destination = 30, udp_port = 36;
+  FilterProgram program;
+  program.load_half(static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_PKTTYPE));
+  program.reject_if(PACKET_OUTGOING);
+  program.load_half(ethertype);
+  program.accept_if(ETH_P_ARP);
+  program.reject_unless(ETH_P_IP);
+  program.load_word(ip_destination);
+  program.reject_unless(ip.value);
+  program.load_byte(ip_protocol);
+  program.accept_if(IPPROTO_ICMP);
+  program.reject_unless(IPPROTO_UDP);
+  program.load_half(udp_port); // IP options, which no peer sends, are told apart later
+  if (ports.size() <= max_listed_ports) {
+    for (auto port : ports)
+      program.accept_if(port);
+    program.reject();
+  } else {
+    auto [low, high] = std::minmax_element(ports.begin(), ports.end());
+    program.reject_unless_between(*low, *high);
+    program.accept();
+  }
+  return program.code();
+}
+
+} // namespace
+
+void TapSocket::remember_open_files() { before_ = open_files(); }
+
+void TapSocket::find(unsigned interface_index) {
+  for (int fd : open_files()) {
+    if (std::binary_search(before_.begin(), before_.end(), fd))
+      continue;
+    packet_ = is_packet_ring(fd, interface_index);
+    if (packet_ || is_xdp(fd, interface_index)) {
+      fd_ = fd;
+      break;
+    }
+  }
+  before_ = {};
+}
+
+void TapSocket::filter(net::Ipv4 ip, std::span<const std::uint16_t> ports) {
+  if (!valid() || !packet_)
+    return;
+  auto code = make_filter(ip, ports);
+  sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
+  (void)setsockopt(fd_, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+} // namespace dpdkx::link

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// The socket through which af_packet and af_xdp devices get their frames. The
+// drivers keep it to themselves, yet it is what a receiver can sleep on: readable
+// exactly while the device has frames that no burst has taken. And a filter on
+// it keeps traffic that isn't ours from being copied and from filling the ring.
+#pragma once
+
+#include "dpdkx/net/ipv4.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace dpdkx::link {
+
+class TapSocket {
+public:
+  // Made before the device; found() afterwards looks for the socket that has come.
+  void remember_open_files();
+  void find(unsigned interface_index);
+
+  bool valid() const { return fd_ >= 0; }
+  int fd() const { return fd_; } // the driver's: to poll, nothing else
+
+  // From now on the device shows only what arrives for `ip` and these UDP ports,
+  // besides ARP and ICMP errors. af_packet only; else, and on failure, it shows everything.
+  void filter(net::Ipv4 ip, std::span<const std::uint16_t> ports);
+
+private:
+  std::vector<int> before_;
+  int fd_ = -1;
+  bool packet_ = false;
+};
+
+} // namespace dpdkx::link

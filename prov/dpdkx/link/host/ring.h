@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// A ring of datagrams between one producer and one consumer, in memory that
+// both have mapped.
+//
+// A record begins on a cache line: a word that publishes it, then its bytes. So
+// a small datagram moves as one line, the one that the consumer polls; there is
+// no index beside it. Positions count bytes and never wrap; the ring is mapped
+// twice, end to end, so neither do records.
+//
+//     word = position / 64 (low 32 bits) << 32 | length + 1       0: not yet
+//
+// Where the next record will begin lie old bytes, which could look like a word.
+// Hence the producer clears that place before it publishes the record in front
+// of it, and always leaves that one line free.
+//
+// Neither side believes the other. The consumer reads each word once and checks
+// it against what a producer could have written; the producer checks the head.
+// A side that is killed between any two instructions leaves nothing half-seen:
+// the word makes a record exist, the head makes its room free.
+#pragma once
+
+#include "dpdkx/link/host/ordering.h"
+
+#include <cstddef>
+
+namespace dpdkx::link::host {
+
+inline constexpr std::uint32_t word_bytes = 8;
+
+inline constexpr std::uint32_t record_bytes(std::uint32_t datagram) {
+  return (word_bytes + datagram + cache_line - 1) & ~(cache_line - 1);
+}
+
+// The largest datagram that a ring can hold.
+inline constexpr std::uint32_t ring_capacity(std::uint32_t ring_bytes) {
+  return ring_bytes - cache_line - word_bytes;
+}
+
+inline constexpr std::uint64_t publish_word(std::uint64_t position, std::uint32_t datagram) {
+  return (position / cache_line) << 32 | (std::uint64_t{datagram} + 1);
+}
+
+// A place in a ring, as its two ends share it.
+struct RingMemory {
+  std::byte *bytes = nullptr;    // mapped twice
+  std::uint32_t size = 0;        // a power of two
+  std::uint64_t *head = nullptr; // the consumer's, on a line of its own
+  std::uint64_t channel = 0;     // names the ring to ThreadSanitizer
+};
+
+class RingProducer {
+public:
+  RingProducer() = default;
+  RingProducer(const RingMemory &memory, std::uint64_t start)
+      : memory_(memory), position_(start), head_(start) {}
+
+  // Where to write a datagram of up to `len` bytes, 8-aligned; null without room.
+  std::byte *reserve(std::uint32_t len) {
+    if (!fits(len)) [[unlikely]] {
+      if (!refresh_head() || !fits(len))
+        return nullptr;
+    }
+    return at(position_) + word_bytes;
+  }
+
+  void commit(std::uint32_t len) {
+    const std::uint64_t next = position_ + record_bytes(len);
+    store_relaxed(word(next), std::uint64_t{0});
+    tsan_release(memory_.channel);
+    store_release(word(position_), publish_word(position_, len));
+    position_ = next;
+    prefetch_for_write(at(next + cache_line));
+  }
+
+  // Whether the consumer has released everything. Reads its head.
+  bool drained() { return refresh_head() && head_ == position_; }
+  // The consumer's head is one that no consumer would have written.
+  bool corrupt() const { return corrupt_; }
+  std::uint64_t position() const { return position_; }
+
+private:
+  bool fits(std::uint32_t len) const {
+    return position_ - head_ + record_bytes(len) + cache_line <= memory_.size;
+  }
+  bool refresh_head() {
+    const std::uint64_t head = load_acquire(memory_.head);
+    if (position_ - head > position_ - head_)
+      corrupt_ = true;
+    else
+      head_ = head;
+    return !corrupt_;
+  }
+  std::byte *at(std::uint64_t position) const {
+    return memory_.bytes + (position & (memory_.size - 1));
+  }
+  std::uint64_t *word(std::uint64_t position) const {
+    return reinterpret_cast<std::uint64_t *>(at(position));
+  }
+
+  RingMemory memory_;
+  std::uint64_t position_ = 0; // of the next record
+  std::uint64_t head_ = 0;     // as last read
+  bool corrupt_ = false;
+};
+
+class RingConsumer {
+public:
+  enum class Next : std::uint8_t { none, datagram, corrupt };
+
+  RingConsumer() = default;
+  RingConsumer(const RingMemory &memory, std::uint64_t start, std::uint32_t max_datagram)
+      : memory_(memory), position_(start), head_(start), max_datagram_(max_datagram) {}
+
+  // The place that turns non-zero when a datagram arrives.
+  const std::uint64_t *watch() const { return word(position_); }
+
+  // The next datagram; its bytes stay until release().
+  Next next(const std::byte *&data, std::uint32_t &len) {
+    const std::uint64_t published = load_acquire(watch());
+    if (published == 0)
+      return Next::none;
+    const auto datagram = static_cast<std::uint32_t>(published) - 1;
+    // A producer fills at most the ring less a line, counted from our head.
+    if (datagram > max_datagram_ || published != publish_word(position_, datagram) ||
+        position_ - head_ + record_bytes(datagram) + cache_line > memory_.size) [[unlikely]]
+      return Next::corrupt;
+    tsan_acquire(memory_.channel);
+    data = at(position_) + word_bytes;
+    len = datagram;
+    position_ += record_bytes(datagram);
+    return Next::datagram;
+  }
+
+  // Gives the room of all datagrams so far back to the producer.
+  void release() {
+    head_ = position_;
+    store_release(memory_.head, head_);
+  }
+
+  bool empty() const { return load_acquire(watch()) == 0; }
+  bool released() const { return head_ == position_; }
+
+private:
+  const std::byte *at(std::uint64_t position) const {
+    return memory_.bytes + (position & (memory_.size - 1));
+  }
+  const std::uint64_t *word(std::uint64_t position) const {
+    return reinterpret_cast<const std::uint64_t *>(at(position));
+  }
+
+  RingMemory memory_;
+  std::uint64_t position_ = 0; // of the next record
+  std::uint64_t head_ = 0;     // as last published
+  std::uint32_t max_datagram_ = 0;
+};
+
+} // namespace dpdkx::link::host

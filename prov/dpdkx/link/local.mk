@@ -1,0 +1,1 @@
+link_sources = prov/dpdkx/link/link.h

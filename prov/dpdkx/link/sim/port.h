@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// A port of the simulated network. Checks that it is used as link.h says.
+#pragma once
+
+#include "dpdkx/link/sim/core.h"
+
+namespace dpdkx::link::sim {
+
+class SimPort final : public Port {
+public:
+  SimPort(Network::Core &, Nic &, const Profile &);
+  ~SimPort() override;
+
+  const Traits &traits() const override { return traits_; }
+  const Address &address() const override { return address_; }
+  int open_path(const Address &peer, PathId &) override;
+  void close_path(PathId) override;
+  Address peer_address(PathId) const override;
+  TxRoom reserve(PathId, std::uint32_t len) override;
+  void commit(PathId, const TxRoom &, std::uint32_t len) override;
+  void cancel(PathId, const TxRoom &) override;
+  void flush() override;
+  unsigned poll(RxDatagram *out, unsigned max) override;
+  void release(RxDatagram *, unsigned n) override;
+  Address source(const RxDatagram &) const override;
+  void reply(const RxDatagram &to, std::span<const std::byte>) override;
+  unsigned poll_events(PathEvent *out, unsigned max, Time now) override;
+  int pull(PathId, std::span<const iovec> local, std::span<const iovec> remote) override;
+  PortCounters counters() const override;
+
+  // For the network, under its mutex.
+  std::size_t waiting() const { return arrived_.size(); }
+  bool deliver(Packet *); // false: not ours any more, and not taken
+  void tell(PathEvent);
+  void detach(); // the end, as by SIGKILL
+  static SimPort *behind(const PathEnd &); // null: that path is no more
+  static void give_back(const PathEnd &sender); // a datagram of a lossless path has been released
+
+private:
+  struct Path {
+    bool open = false;
+    bool announced = true; // accepted paths: once poll_events() has told
+    bool refused = false;  // reserve() had no room; wake when there is
+    std::uint64_t serial = 0;
+    Address peer;
+    PathEnd peer_end;            // lossless
+    std::uint32_t held = 0;      // lossless: datagrams sent and not yet released
+    std::uint32_t to_poll = 0;   // lossless: datagrams that have arrived
+    Time last_arrival{};         // lossless: of what has been sent so far, at the peer
+  };
+
+  Path *path(PathId); // null, and misuse counted, when it isn't open
+  Path *find(PathId);
+  PathId add_path(const Address &peer);
+  int connect(const Address &peer, PathId &);
+  void remove_path(PathId);
+  void forget_arrivals(const Path &closed, PathId);
+  void send(Packet *, Path *);
+  bool room(Path *);
+
+  Network::Core &core_;
+  Nic &nic_;
+  const Address address_;
+  const Traits traits_;
+  bool alive_ = true;
+  std::vector<Path> paths_;
+  std::vector<std::uint32_t> free_paths_;
+  std::unordered_map<Address, PathId, AddressHash> path_of_; // lossy: newest path to a peer
+  Packet *reserved_ = nullptr;
+  std::uint32_t reserved_len_ = 0;
+  std::vector<std::pair<Packet *, PathId>> committed_; // until flush()
+  std::deque<Packet *> arrived_;
+  unsigned polled_ = 0; // the first so many of arrived_ are with the caller
+  std::deque<PathEvent> events_;
+  PortCounters counters_;
+};
+
+} // namespace dpdkx::link::sim

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/net/describe.h"
+
+#include "dpdkx/net/frame.h"
+#include "dpdkx/net/kernel_interface.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace dpdkx::net {
+
+namespace {
+
+std::string quoted(const DeviceSpec &spec) { return "FI_DPDKX_DEVICE: '" + spec.text + "': "; }
+
+int check_interface(const DeviceSpec &spec, const std::optional<KernelInterface> &interface,
+                    std::string &error) {
+  if (!interface) {
+    error = quoted(spec) + "no network interface '" + spec.interface +
+            "'; allowed: " + kernel_interface_names() +
+            ", a PCI address (0000:01:00.0), or a DPDK virtual device (net_memif0,...)";
+    return -ENODEV;
+  }
+  if (!interface->ethernet) {
+    error = quoted(spec) + "not an Ethernet interface; allowed: interfaces with a MAC address";
+    return -ENODEV;
+  }
+  if (!interface->up) {
+    error = quoted(spec) + "the interface is down; ip link set " + spec.interface + " up";
+    return -ENETDOWN;
+  }
+  return 0;
+}
+
+// The kernel's first address there, or the one that the setting picks or brings.
+int choose_address(const DeviceSpec &spec, const std::optional<AddressSpec> &setting,
+                   const std::optional<KernelInterface> &interface, DeviceDescription &out,
+                   std::string &error) {
+  if (setting) {
+    out.address = setting->network;
+    out.vlan = setting->vlan;
+    out.kernel_has_address = kernel_has_address(setting->network.address);
+    out.routes.add(setting->network, {});
+    if (!setting->gateway.is_any())
+      out.routes.add({{}, 0}, setting->gateway);
+    else if (out.kernel_has_address && interface)
+      for (const auto &route : interface->routes.all())
+        out.routes.add(route.network, route.gateway);
+    return 0;
+  }
+  if (!interface || interface->addresses.empty()) {
+    error = "FI_DPDKX_ADDR: not set, and the kernel has no IPv4 address for '" + spec.text +
+            "'; allowed: address/prefix[,gateway[,vlan]], for example 10.0.0.1/24";
+    return -EADDRNOTAVAIL;
+  }
+  out.address = interface->addresses.front();
+  out.kernel_has_address = true;
+  out.routes = interface->routes;
+  // A point-to-point or a policy-routed interface has none in the main table.
+  out.routes.add(out.address, {});
+  return 0;
+}
+
+int choose_mtu(const DeviceSpec &spec, std::uint32_t setting,
+               const std::optional<KernelInterface> &interface, DeviceDescription &out,
+               std::string &error) {
+  auto limit = std::min(interface ? interface->mtu : max_mtu, max_mtu);
+  out.mtu = setting ? setting : interface ? limit : default_mtu;
+  if (out.mtu >= min_mtu && out.mtu <= limit)
+    return 0;
+  error = setting ? "FI_DPDKX_MTU: " + std::to_string(setting)
+                  : quoted(spec) + "its MTU is " + std::to_string(out.mtu);
+  error += "; allowed for '" + spec.text + "': " + std::to_string(min_mtu) + "-" +
+           std::to_string(std::max(limit, min_mtu));
+  return -EMSGSIZE;
+}
+
+} // namespace
+
+int describe_device(const DeviceSpec &spec, const std::optional<AddressSpec> &address,
+                    std::uint32_t mtu, DeviceDescription &out, std::string &error) {
+  out = {};
+  out.link_name = spec.interface.empty() ? spec.bus_name : spec.interface;
+  std::optional<KernelInterface> interface;
+  if (!spec.interface.empty()) {
+    interface = find_kernel_interface(spec.interface);
+    if (int rc = check_interface(spec, interface, error))
+      return rc;
+    out.interface_index = interface->index;
+    out.mac = interface->mac;
+    out.speed_mbps = interface->speed_mbps;
+    out.neighbours = permanent_neighbours(spec.interface);
+  }
+  if (int rc = choose_address(spec, address, interface, out, error))
+    return rc;
+  return choose_mtu(spec, mtu, interface, out, error);
+}
+
+} // namespace dpdkx::net

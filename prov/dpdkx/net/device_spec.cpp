@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/net/device_spec.h"
+
+#include "dpdkx/net/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <net/if.h>
+
+namespace dpdkx::net {
+
+namespace {
+
+constexpr std::string_view separators = "; \t\n";
+
+std::string fault(std::string_view setting, std::string_view value, std::string_view what,
+                  std::string_view allowed) {
+  return std::string(setting) + ": '" + std::string(value) + "': " + std::string(what) +
+         "; allowed: " + std::string(allowed);
+}
+
+std::string device_fault(std::string_view entry, std::string_view what) {
+  return fault("FI_DPDKX_DEVICE", entry, what,
+               "a PCI address (0000:01:00.0), a DPDK virtual device "
+               "(net_memif0,role=server,id=0), a kernel interface (eth0, or xdp:eth0 for "
+               "af_xdp), or several of them separated by ';'");
+}
+
+// [dddd:]bb:dd.f in hexadecimal; `out` in full.
+bool parse_pci(std::string_view text, std::string &out) {
+  std::string full(text);
+  if (std::count(text.begin(), text.end(), ':') == 1)
+    full.insert(0, "0000:");
+  constexpr std::string_view shape = "hhhh:hh:hh.h";
+  if (full.size() != shape.size())
+    return false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    auto c = static_cast<unsigned char>(full[i]);
+    if (shape[i] == 'h' ? !std::isxdigit(c) : c != static_cast<unsigned char>(shape[i]))
+      return false;
+    full[i] = static_cast<char>(std::tolower(c));
+  }
+  out = full;
+  return full.back() <= '7';
+}
+
+// What the kernel accepts as an interface's name (dev_valid_name).
+bool is_interface_name(std::string_view name) {
+  return !name.empty() && name.size() < IFNAMSIZ && name != "." && name != ".." &&
+         name.find_first_of("/:,= \t\n") == std::string_view::npos;
+}
+
+std::string_view argument(std::string_view arguments, std::string_view key) {
+  while (!arguments.empty()) {
+    auto pair = cut(arguments, ",");
+    auto name = cut(pair, "=");
+    if (name == key)
+      return pair;
+  }
+  return {};
+}
+
+bool well_formed(std::string_view arguments) {
+  while (!arguments.empty()) {
+    auto pair = cut(arguments, ",");
+    if (pair.find('=') == 0 || pair.find('=') == std::string_view::npos)
+      return false;
+  }
+  return true;
+}
+
+bool parse_device(std::string_view entry, DeviceSpec &out, std::string &error) {
+  auto comma = std::min(entry.find(','), entry.size());
+  auto name = entry.substr(0, comma);
+  out = {};
+  out.text = entry;
+  out.arguments = entry.substr(std::min(comma + 1, entry.size()));
+  if (!well_formed(out.arguments)) {
+    error = device_fault(entry, "what follows the name isn't key=value,...");
+    return false;
+  }
+  if (parse_pci(name, out.bus_name)) {
+    out.kind = DeviceKind::pci;
+  } else if (name.starts_with("net_") || name.starts_with("eth_")) {
+    out.kind = DeviceKind::vdev;
+    out.bus_name = name;
+    out.interface = argument(out.arguments, "iface");
+    if (name.starts_with("net_af_packet") || name.starts_with("eth_af_packet"))
+      out.kind = DeviceKind::af_packet;
+    else if (!name.starts_with("net_af_xdp"))
+      out.interface.clear(); // net_tap's iface is one that it makes: the other end of a wire
+  } else {
+    bool xdp = name.starts_with("xdp:");
+    out.kind = xdp ? DeviceKind::af_xdp : DeviceKind::af_packet;
+    out.interface = xdp ? name.substr(4) : name;
+  }
+  bool needs_interface = out.kind == DeviceKind::af_packet || out.kind == DeviceKind::af_xdp;
+  if (needs_interface && !is_interface_name(out.interface)) {
+    error = device_fault(entry, "not a device");
+    return false;
+  }
+  return true;
+}
+
+bool parse_address(std::string_view entry, AddressSpec &out) {
+  out = {};
+  auto rest = entry;
+  if (!parse_ipv4_network(cut(rest, ","), out.network) || !out.network.address.is_host() ||
+      out.network.is_reserved(out.network.address))
+    return false;
+  auto gateway = cut(rest, ",");
+  if (!gateway.empty() &&
+      (!parse_ipv4(gateway, out.gateway) || !out.gateway.is_host() ||
+       !out.network.contains(out.gateway) || out.gateway == out.network.address))
+    return false;
+  auto vlan = cut(rest, ",");
+  if (!vlan.empty() && (!parse_number(vlan, out.vlan) || out.vlan == 0 || out.vlan > 4094))
+    return false;
+  return rest.empty() && !entry.ends_with(',');
+}
+
+// Calls each(entry) for what stands between separators; stops at false.
+template <class Each> bool for_each_entry(std::string_view setting, Each &&each) {
+  while (!setting.empty())
+    if (auto entry = cut(setting, separators); !entry.empty() && !each(entry))
+      return false;
+  return true;
+}
+
+} // namespace
+
+std::string DeviceSpec::identity() const {
+  switch (kind) {
+  case DeviceKind::af_packet:
+    return "packet:" + interface;
+  case DeviceKind::af_xdp:
+    return "xdp:" + interface;
+  default:
+    return interface.empty() ? bus_name : "xdp:" + interface;
+  }
+}
+
+bool parse_devices(std::string_view setting, std::vector<DeviceSpec> &out, std::string &error) {
+  out.clear();
+  auto add = [&](std::string_view entry) { return parse_device(entry, out.emplace_back(), error); };
+  if (!for_each_entry(setting, add))
+    return false;
+  for (auto one = out.begin(); one != out.end(); ++one)
+    for (auto other = out.begin(); other != one; ++other)
+      if (one->identity() == other->identity()) {
+        error = device_fault(one->text, "named twice");
+        return false;
+      }
+  return true;
+}
+
+bool parse_addresses(std::string_view setting, std::vector<std::optional<AddressSpec>> &out,
+                     std::string &error) {
+  out.clear();
+  return for_each_entry(setting, [&](std::string_view entry) {
+    auto &address = out.emplace_back();
+    if (entry == "-" || parse_address(entry, address.emplace())) {
+      return true;
+    }
+    error = fault("FI_DPDKX_ADDR", entry, "not an address",
+                  "address/prefix[,gateway[,vlan]] (10.0.0.1/24,10.0.0.254,100: one host's "
+                  "address, a gateway on its network, a VLAN of 1-4094), or '-' where the kernel "
+                  "has the address; one for each device, separated by ';'");
+    return false;
+  });
+}
+
+bool parse_neighbours(std::string_view setting, std::vector<FixedNeighbour> &out,
+                      std::string &error) {
+  out.clear();
+  return for_each_entry(setting, [&](std::string_view entry) {
+    auto rest = entry;
+    auto &[ip, mac] = out.emplace_back();
+    if (parse_ipv4(cut(rest, "="), ip) && ip.is_host() && parse_mac(rest, mac) &&
+        !mac.is_multicast() && !mac.is_zero())
+      return true;
+    error = fault("FI_DPDKX_NEIGHBORS", entry, "not a neighbour",
+                  "address=MAC (10.0.0.2=02:00:00:00:00:02), or several separated by ';'");
+    return false;
+  });
+}
+
+} // namespace dpdkx::net

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/net/neighbour.h"
+
+#include <algorithm>
+
+namespace dpdkx::net {
+
+namespace {
+constexpr Time not_yet = Time::min();    // set when the first tick comes
+constexpr unsigned direct_questions = 3; // to the address last known, before broadcasts
+} // namespace
+
+Neighbour &NeighbourTable::find_or_add(Ipv4 ip) {
+  if (auto at = index_.find(ip.value); at != FlatMap::none)
+    return all_[at];
+  if (unused_.empty()) {
+    if (unused_.capacity() <= all_.size()) // remove() must not fail
+      unused_.reserve(2 * all_.size() + 16);
+    all_.emplace_back();
+    unused_.push_back(static_cast<std::uint32_t>(all_.size() - 1));
+  }
+  index_.insert(ip.value, unused_.back());
+  auto &neighbour = all_[unused_.back()];
+  unused_.pop_back();
+  neighbour.ip_ = ip;
+  neighbour.in_use_ = true;
+  return neighbour;
+}
+
+Neighbour &NeighbourTable::acquire(Ipv4 ip) {
+  auto &neighbour = find_or_add(ip);
+  if (!neighbour.resolved() && !neighbour.asking_) {
+    neighbour.word_.store(0, std::memory_order_release);
+    ask(neighbour, not_yet);
+  }
+  ++neighbour.users_;
+  return neighbour;
+}
+
+void NeighbourTable::release(Neighbour &neighbour) {
+  // A resolved one is kept for the next user, until a sweep finds it stale.
+  if (--neighbour.users_ == 0 && !neighbour.resolved())
+    remove(neighbour);
+}
+
+void NeighbourTable::add_fixed(Ipv4 ip, const Mac &mac) {
+  auto &neighbour = find_or_add(ip);
+  neighbour.fixed_ = true;
+  neighbour.word_.store(mac.word() | Neighbour::resolved_bit, std::memory_order_release);
+  changed();
+}
+
+void NeighbourTable::learn(Ipv4 ip, const Mac &mac, Time now) {
+  auto at = index_.find(ip.value);
+  if (at == FlatMap::none || all_[at].fixed_)
+    return;
+  auto &neighbour = all_[at];
+  neighbour.word_.store(mac.word() | Neighbour::resolved_bit, std::memory_order_release);
+  neighbour.asking_ = false;
+  neighbour.since_ = now;
+  neighbour.strange_.store(false, std::memory_order_relaxed);
+  changed();
+}
+
+void NeighbourTable::ask(Neighbour &neighbour, Time from) {
+  if (!neighbour.listed_)
+    asking_.push_back(&neighbour);
+  neighbour.listed_ = neighbour.asking_ = true;
+  neighbour.since_ = neighbour.next_ask_ = from;
+  neighbour.asked_ = 0;
+  next_tick_ = std::min(next_tick_, from);
+}
+
+void NeighbourTable::tick(Time now, std::vector<Request> &out) {
+  out.clear();
+  if (now < next_tick_)
+    return;
+  if (now >= next_sweep_) {
+    look_at_use(now);
+    next_sweep_ = now + settings_.sweep;
+  }
+  next_tick_ = next_sweep_;
+  ask_due(now, out);
+}
+
+void NeighbourTable::ask_due(Time now, std::vector<Request> &out) {
+  std::erase_if(asking_, [&](Neighbour *neighbour) {
+    neighbour->listed_ = neighbour->asking_ && !give_up(*neighbour, now);
+    return !neighbour->listed_;
+  });
+  for (auto *neighbour : asking_) {
+    if (neighbour->next_ask_ <= now && out.size() < settings_.burst)
+      out.push_back(question(*neighbour, now));
+    next_tick_ = std::min(next_tick_, std::max(neighbour->next_ask_, now + settings_.burst_gap));
+  }
+  // Those at the end of the list aren't to wait for ever behind those at its start.
+  if (out.size() == settings_.burst)
+    std::rotate(asking_.begin(), asking_.begin() + std::min(out.size(), asking_.size()),
+                asking_.end());
+}
+
+NeighbourTable::Request NeighbourTable::question(Neighbour &neighbour, Time now) {
+  bool direct = neighbour.resolved() && neighbour.asked_ < direct_questions;
+  auto wait = settings_.first_retry * (1u << std::min<unsigned>(neighbour.asked_, 16));
+  neighbour.next_ask_ = now + std::min(wait, settings_.max_retry);
+  neighbour.asked_ += neighbour.asked_ < 255;
+  return {neighbour.ip_, direct ? neighbour.mac() : Mac::broadcast()};
+}
+
+bool NeighbourTable::give_up(Neighbour &neighbour, Time now) {
+  if (neighbour.since_ == not_yet)
+    neighbour.since_ = neighbour.next_ask_ = now;
+  if (neighbour.resolved() || now - neighbour.since_ < settings_.resolve_timeout)
+    return false;
+  neighbour.asking_ = false;
+  neighbour.word_.store(Neighbour::failed_bit, std::memory_order_release);
+  changed();
+  return true;
+}
+
+void NeighbourTable::look_at_use(Time now) {
+  for (auto &neighbour : all_)
+    if (neighbour.in_use_ && !neighbour.fixed_ && neighbour.resolved())
+      look_at_use(neighbour, now);
+}
+
+void NeighbourTable::look_at_use(Neighbour &neighbour, Time now) {
+  bool used = neighbour.used_.exchange(false, std::memory_order_relaxed);
+  bool heard = neighbour.heard_.exchange(false, std::memory_order_relaxed);
+  bool strange = neighbour.strange_.exchange(false, std::memory_order_relaxed);
+  if (heard && !strange) {
+    neighbour.asking_ = false;
+    neighbour.since_ = now;
+    return;
+  }
+  if (neighbour.asking_)
+    return;
+  bool stale = now - neighbour.since_ >= settings_.reachable;
+  if (stale && neighbour.users_ == 0)
+    remove(neighbour);
+  else if (strange || (stale && used))
+    ask(neighbour, now);
+}
+
+void NeighbourTable::remove(Neighbour &neighbour) {
+  auto at = index_.find(neighbour.ip_.value);
+  index_.erase(neighbour.ip_.value);
+  unused_.push_back(at);
+  neighbour.word_.store(0, std::memory_order_release);
+  neighbour.asking_ = neighbour.in_use_ = false;
+  for (auto *flag : {&neighbour.used_, &neighbour.heard_, &neighbour.strange_})
+    flag->store(false, std::memory_order_relaxed);
+}
+
+} // namespace dpdkx::net

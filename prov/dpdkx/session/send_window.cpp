@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/session/send_window.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace dpdkx::session {
+
+namespace {
+constexpr std::uint32_t least_capacity = 64;
+constexpr std::uint8_t unanswered_probes = 2; // then nothing is known of the path
+} // namespace
+
+void SendWindow::List::append(TxPacket *p) {
+  p->next = nullptr;
+  p->prev = tail;
+  (tail != nullptr ? tail->next : head) = p;
+  tail = p;
+  ++count;
+}
+
+void SendWindow::List::remove(TxPacket *p) {
+  (p->prev != nullptr ? p->prev->next : head) = p->next;
+  (p->next != nullptr ? p->next->prev : tail) = p->prev;
+  --count;
+}
+
+void SendWindow::grow(PacketNumber next) {
+  const std::uint32_t capacity = std::max(least_capacity, 2 * capacity_);
+  auto ring = std::make_unique<TxPacket *[]>(capacity);
+  for (PacketNumber pn = oldest_; capacity_ != 0 && pn != next; ++pn)
+    ring[pn.value & (capacity - 1)] = slot(pn);
+  ring_ = std::move(ring);
+  capacity_ = capacity;
+}
+
+void SendWindow::sent(TxPacket *p, PacketNumber pn, Time now) {
+  if (empty()) {
+    oldest_ = pn;
+    answered_at_ = now;
+    probes_ = 0;
+    probe_ = false;
+  }
+  if (static_cast<std::uint32_t>(pn - oldest_) >= capacity_)
+    grow(pn);
+  slot(pn) = p;
+  p->pn = pn;
+  p->sent_at = now;
+  p->tries = 1;
+  p->lost = false;
+  in_network_.append(p);
+}
+
+TxPacket *SendWindow::next_resend(std::uint32_t window) const {
+  return probe_ || in_network_.count < window ? lost_.head : nullptr;
+}
+
+void SendWindow::resent(TxPacket *p, Time now) {
+  lost_.remove(p);
+  p->lost = false;
+  p->sent_at = now;
+  p->tries = static_cast<std::uint16_t>(std::min(p->tries + 1, 0xffff));
+  in_network_.append(p);
+  probe_ = false;
+}
+
+void SendWindow::to_lost(TxPacket *p) {
+  in_network_.remove(p);
+  p->lost = true;
+  lost_.append(p);
+}
+
+void SendWindow::take(PacketNumber pn, AckSink &sink, RttEstimator &rtt, Time now,
+                      Round &round, AckEvent &event, TxPacket &newest) {
+  TxPacket *const p = slot(pn);
+  if (p == nullptr)
+    return;
+  slot(pn) = nullptr;
+  (p->lost ? lost_ : in_network_).remove(p);
+  ++event.acked;
+  // An ack sooner than the path allows was meant for an earlier transmission;
+  // so is one for a packet that was only about to be sent again.
+  const bool needless = p->lost || (p->tries > 1 && now - p->sent_at < rtt.base() / 2);
+  if (needless) {
+    rtt.reordering_seen();
+    round.lost -= round.lost != 0;
+  } else if (p->sent_at > newest.sent_at || (p->sent_at == newest.sent_at && p->pn > newest.pn) ||
+             newest.tries == 0) {
+    newest.sent_at = p->sent_at;
+    newest.pn = p->pn;
+    newest.tries = p->tries;
+  }
+  sink.acked(p);
+}
+
+bool SendWindow::on_ack(const wire::AckBlock &a, PacketNumber next, RttEstimator &rtt,
+                        const Params &params, Time now, AckSink &sink, Round &round, AckEvent &event) {
+  if (empty() || a.cumulative > next || a.cumulative < oldest_)
+    return false;
+  TxPacket newest;
+  for (; oldest_ != a.cumulative; ++oldest_)
+    take(oldest_, sink, rtt, now, round, event, newest);
+  for (unsigned w = 0; w < a.sack_words; ++w)
+    for (std::uint64_t bits = a.sack[w]; bits != 0; bits &= bits - 1) {
+      const PacketNumber pn =
+          a.cumulative + 1 + 64 * w + static_cast<unsigned>(std::countr_zero(bits));
+      if (pn >= next)
+        break;
+      take(pn, sink, rtt, now, round, event, newest);
+    }
+  if (event.acked == 0)
+    return true;
+
+  answered_at_ = now;
+  probes_ = 0;
+  if (newest.tries != 0) {
+    event.newest_sent_at = newest.sent_at;
+    const Duration took = now - newest.sent_at;
+    if (newest.tries == 1) // Karn: else it may answer an earlier transmission
+      event.rtt = took;
+    if (newest.sent_at > delivered_sent_at_ ||
+        (newest.sent_at == delivered_sent_at_ && newest.pn > delivered_pn_)) {
+      delivered_sent_at_ = newest.sent_at;
+      delivered_pn_ = newest.pn;
+      delivered_rtt_ = took;
+    }
+  }
+  find_lost(rtt, params, now, round);
+  return true;
+}
+
+void SendWindow::find_lost(const RttEstimator &rtt, const Params &params, Time now, Round &round) {
+  reorder_deadline_ = never;
+  const Duration patience = delivered_rtt_ + rtt.reordering(params);
+  while (TxPacket *const p = in_network_.head) {
+    const bool before = p->sent_at < delivered_sent_at_ ||
+                        (p->sent_at == delivered_sent_at_ && p->pn < delivered_pn_);
+    if (!before)
+      return;
+    if (p->sent_at + patience > now) {
+      reorder_deadline_ = p->sent_at + patience;
+      return;
+    }
+    to_lost(p);
+    ++round.lost;
+  }
+}
+
+Time SendWindow::deadline(const RttEstimator &rtt, const Params &params) const {
+  if (in_network_.count == 0)
+    return never;
+  const Time from = std::max(in_network_.head->sent_at, answered_at_);
+  return std::min(reorder_deadline_, from + rtt.timeout(params));
+}
+
+bool SendWindow::on_time(RttEstimator &rtt, const Params &params, Round &round, Time now) {
+  if (now >= reorder_deadline_)
+    find_lost(rtt, params, now, round);
+  if (in_network_.count == 0 || now < deadline(rtt, params))
+    return false;
+  to_lost(in_network_.head);
+  probe_ = true;
+  answered_at_ = now;
+  rtt.back_off();
+  probes_ = std::min<std::uint8_t>(probes_ + 1, unanswered_probes + 1);
+  return probes_ == unanswered_probes;
+}
+
+void SendWindow::restart() {
+  in_network_ = lost_ = {};
+  delivered_sent_at_ = Time::min();
+  reorder_deadline_ = never;
+}
+
+TxPacket *SendWindow::take_all(PacketNumber next) {
+  List all;
+  for (PacketNumber pn = oldest_; !empty() && pn != next; ++pn)
+    if (TxPacket *const p = slot(pn)) {
+      slot(pn) = nullptr;
+      (p->lost ? lost_ : in_network_).remove(p);
+      all.append(p);
+    }
+  reorder_deadline_ = never;
+  return all.head;
+}
+
+} // namespace dpdkx::session

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// The packet formats of protocol.md: what stands in a datagram, how it is
+// encoded, decoded and validated. Pure functions on bytes. All integers are
+// little-endian and unaligned.
+#pragma once
+
+#include "dpdkx/base/seq.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace dpdkx::wire {
+
+inline constexpr std::uint8_t protocol_version = 1;
+
+enum class PacketType : std::uint8_t {
+  data = 1,      // frames under a packet number; reliable
+  ack = 2,       // an ack block only; not numbered, never acknowledged
+  hello = 3,     // handshake, body: Hello
+  challenge = 4, // body: Challenge
+  confirm = 5,   // body: Hello with the cookie of a challenge
+  welcome = 6,   // body: Hello
+  reset = 7,     // "no session has that token", body: Reset
+  bye = 8,       // the session ends; body: ack block
+};
+
+namespace packet_flag {
+inline constexpr std::uint8_t ack_block = 1;    // an AckBlock follows the header
+inline constexpr std::uint8_t checksummed = 2;  // `checksum` is set
+inline constexpr std::uint8_t ack_now = 4;      // the receiver is to acknowledge without delay
+inline constexpr std::uint8_t ecn_echo = 8;     // congestion was marked on the way here
+inline constexpr std::uint8_t known = ack_block | checksummed | ack_now | ecn_echo;
+} // namespace packet_flag
+
+// Drawn at random by the receiver of the packets that carry it; names the
+// session there and proves that the sender took part in its handshake.
+enum class Token : std::uint64_t { none = 0 };
+// One life of an endpoint: drawn at random when it is enabled.
+enum class Incarnation : std::uint64_t { none = 0 };
+
+struct PacketHeader {
+  std::uint8_t version = protocol_version;
+  PacketType type = PacketType::data;
+  std::uint8_t flags = 0;
+  std::uint8_t reserved = 0;   // sent 0, ignored
+  std::uint32_t checksum = 0;  // CRC32C over the datagram with this field 0
+  Token token = Token::none;   // the receiver's; `none` in hello, challenge
+  PacketNumber pn;             // data only, else 0
+  std::uint32_t reserved2 = 0; // sent 0, ignored
+};
+inline constexpr std::size_t packet_header_size = 24;
+
+// What the sender of this block has received, processed and can take. Absolute
+// values, so that a lost block costs nothing and a late one changes nothing.
+struct AckBlock {
+  PacketNumber cumulative;     // every packet before this one has been received
+  MessageNumber processed;     // every message before this one has been processed
+  std::uint32_t credit_limit;  // the peer may send eager messages up to this position, in
+                               // units of credit_unit, counted from the session's start
+  std::uint16_t delay_us;      // since the newest packet it acknowledges came in; delay_unknown:
+                               // more than that, or nothing new has come in
+  std::uint8_t sack_words = 0; // 0..max_sack_words
+  // Bit i of word w: packet cumulative + 1 + 64 * w + i has been received.
+  static constexpr std::size_t max_sack_words = 16;
+  std::uint64_t sack[max_sack_words] = {};
+
+  std::size_t wire_size() const { return fixed_size + 8u * sack_words; }
+  static constexpr std::size_t fixed_size = 16;
+  static constexpr std::uint16_t delay_unknown = 0xffff;
+};
+inline constexpr std::uint32_t credit_unit = 64; // bytes
+
+enum class FrameType : std::uint8_t {
+  pad = 0,      // the rest of the datagram is to be ignored
+  message = 1,  // an untagged message: whole, or its first part (flag more)
+  tagged = 2,   // a tagged message, likewise
+  segment = 3,  // a further part of a message
+  rts = 4,      // rendezvous: request to send
+  cts = 5,      // rendezvous: clear to send
+  rdata = 6,    // rendezvous data, placed at its offset when it comes
+  fin = 7,      // the receiver has ended a rendezvous
+};
+
+namespace frame_flag {
+inline constexpr std::uint8_t cq_data = 1;        // 8 bytes of remote CQ data follow the tag
+inline constexpr std::uint8_t more = 2;           // message, tagged: `total` follows; segments come
+inline constexpr std::uint8_t want_processed = 4; // acknowledge when processed, without delay
+inline constexpr std::uint8_t tagged = 8;         // rts: a tag follows
+inline constexpr std::uint8_t pull = 16;          // rts: the sender's memory may be pulled
+} // namespace frame_flag
+
+// message, tagged, and the first part of both.
+struct MessageFrame {
+  bool tagged = false;
+  std::uint8_t flags = 0;
+  std::uint16_t len = 0;    // payload in this frame, bytes
+  MessageNumber mn;
+  std::uint64_t tag = 0;    // tagged only
+  std::uint64_t data = 0;   // flag cq_data only
+  std::uint64_t total = 0;  // whole message, bytes; equals len without flag more
+  const std::byte *payload = nullptr;
+};
+
+struct SegmentFrame {
+  std::uint16_t len = 0;
+  MessageNumber mn;
+  std::uint32_t offset = 0; // bytes from the message's start
+  const std::byte *payload = nullptr;
+};
+
+// Names an operation at one side: an index and a generation, so that a late
+// frame never reaches the operation that took the slot over.
+enum class OpId : std::uint64_t { none = 0 };
+
+// A piece of the sender's memory, in its address space.
+struct RemoteRegion {
+  std::uint64_t address, length;
+};
+inline constexpr std::size_t max_rts_regions = 16;
+
+struct RtsFrame {
+  std::uint8_t flags = 0;
+  MessageNumber mn;
+  std::uint64_t total = 0; // bytes
+  OpId sender = OpId::none;
+  std::uint64_t tag = 0, data = 0;
+  std::uint8_t regions = 0; // with flag pull, 1..max_rts_regions
+  RemoteRegion region[max_rts_regions];
+};
+
+struct CtsFrame {
+  OpId sender = OpId::none, receiver = OpId::none;
+  std::uint64_t length = 0; // bytes wanted, from offset 0: less than total when truncated
+};
+
+struct RdataFrame {
+  std::uint16_t len = 0;
+  OpId receiver = OpId::none;
+  std::uint64_t offset = 0;
+  const std::byte *payload = nullptr;
+};
+
+struct FinFrame {
+  OpId sender = OpId::none;
+  std::uint32_t status = 0; // 0, or a positive libfabric error number
+};
+
+// Sizes of a frame without its payload.
+constexpr std::size_t size_of(const MessageFrame &);
+constexpr std::size_t size_of(const RtsFrame &);
+inline constexpr std::size_t max_message_frame_size = 32;
+inline constexpr std::size_t max_rts_frame_size = 40 + 16 * max_rts_regions;
+inline constexpr std::size_t segment_frame_size = 12;
+inline constexpr std::size_t cts_frame_size = 28;
+inline constexpr std::size_t rdata_frame_size = 20;
+inline constexpr std::size_t fin_frame_size = 16;
+
+// Encoders write at `out` and return the end of what they wrote (without
+// payload, which the caller puts behind). The caller has seen to the room.
+inline std::byte *encode(std::byte *out, const PacketHeader &);
+inline std::byte *encode(std::byte *out, const AckBlock &);
+inline std::byte *encode(std::byte *out, const MessageFrame &);
+inline std::byte *encode(std::byte *out, const RdataFrame &);
+std::byte *encode(std::byte *out, const SegmentFrame &);
+std::byte *encode(std::byte *out, const RtsFrame &);
+std::byte *encode(std::byte *out, const CtsFrame &);
+std::byte *encode(std::byte *out, const FinFrame &);
+
+// Decoders never read beyond `in`; they take what they read off its front.
+// nullopt / false: malformed. Unknown flags in a header or frame are malformed
+// (feature bits say what may be sent).
+inline std::optional<PacketHeader> decode_header(std::span<const std::byte> &in);
+inline bool decode_ack(std::span<const std::byte> &in, AckBlock &out);
+
+// The frames of a data packet, one after the other.
+struct Frame {
+  FrameType type;
+  union {
+    MessageFrame message; // message, tagged
+    SegmentFrame segment;
+    RtsFrame rts;
+    CtsFrame cts;
+    RdataFrame rdata;
+    FinFrame fin;
+  };
+  Frame() : type(FrameType::pad), message() {}
+};
+enum class FrameResult : std::uint8_t { frame, end, malformed };
+inline FrameResult decode_frame(std::span<const std::byte> &in, Frame &out);
+
+// CRC32C. seal() computes and stores it, verify() answers whether it fits.
+// `datagram` starts with a PacketHeader.
+std::uint32_t crc32c(std::span<const std::byte>);
+void seal(std::span<std::byte> datagram);
+bool verify(std::span<const std::byte> datagram);
+
+} // namespace dpdkx::wire
+
+#include "dpdkx/wire/codec_inl.h" // IWYU pragma: export
