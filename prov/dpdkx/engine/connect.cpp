@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// How peers are found, and sessions with them come up.
+#include "dpdkx/engine/impl.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dpdkx::engine {
+
+namespace {
+constexpr Duration first_retry = std::chrono::milliseconds(1);
+constexpr Duration last_retry = std::chrono::milliseconds(50);
+constexpr std::uint64_t resets_per_ms = 16;
+} // namespace
+
+Conn *Endpoint::Impl::by_token(wire::Token token) const {
+  const auto value = static_cast<std::uint64_t>(token);
+  const std::uint32_t index = static_cast<std::uint32_t>(value);
+  if (index >= by_index_.size() || !by_index_[index] ||
+      by_index_[index]->session.local_token() != token)
+    return nullptr;
+  return by_index_[index];
+}
+
+Conn *Endpoint::Impl::peer(fi_addr_t addr) {
+  if (addr < by_addr_.size() && by_addr_[addr]) [[likely]]
+    return by_addr_[addr];
+  Address a;
+  if (!book_.lookup(addr, a))
+    return nullptr;
+  Conn *c = by_address_.find(a);
+  if (!c)
+    c = dial(a);
+  if (by_addr_.size() <= addr)
+    by_addr_.resize(addr + 1);
+  by_addr_[addr] = c;
+  if (c->addr == FI_ADDR_NOTAVAIL) {
+    c->addr = addr;
+    messenger_.source_known(*c);
+  }
+  return c;
+}
+
+Conn *Endpoint::Impl::make_conn(const Address &a, link::Port *port) {
+  std::uint32_t index;
+  if (!free_indices_.empty()) {
+    index = free_indices_.back();
+    free_indices_.pop_back();
+  } else {
+    index = static_cast<std::uint32_t>(by_index_.size());
+    by_index_.push_back(nullptr);
+  }
+  const bool lossless = port && port->traits().lossless;
+  Conn *c = new Conn(gate_, gate_.draw_token(index), a, port, lossless);
+  by_index_[index] = c;
+  by_address_.insert(c);
+  return c;
+}
+
+bool Endpoint::Impl::is_own(const Address &a) const {
+  return a.ip == self_.ip || a.is_loopback() || (is_own_address_ && is_own_address_(a));
+}
+
+// The link that leads to an address, with a path begun if somebody answers.
+link::Port *Endpoint::Impl::route(const Address &a, link::PathId &path, int &error) {
+  error = 0;
+  if (host_.port) {
+    error = host_.port->open_path(a, path);
+    if (error != -ECONNREFUSED || is_own(a))
+      return host_.port.get();
+    if (!device_.port) {
+      log(LogLevel::warn, "peer " + to_string(a) +
+                              " is not on this host, and this endpoint has no device: set "
+                              "FI_DPDKX_DEVICE to a network interface or PCI device");
+      error = -EHOSTUNREACH;
+      return host_.port.get();
+    }
+  }
+  error = device_.port->open_path(a, path);
+  return device_.port.get();
+}
+
+Conn *Endpoint::Impl::dial(const Address &a) {
+  now_ = clock_.now();
+  link::PathId path = link::PathId::none;
+  int error = 0;
+  link::Port *port = route(a, path, error);
+  Conn *c = make_conn(a, port);
+  c->dial_since = now_;
+  if (error == -ECONNREFUSED)
+    refused(*c);
+  else if (error)
+    doom(*c, -error);
+  else
+    set_path(attachment(*c), c->path = path, c);
+  return c;
+}
+
+// Nobody answers there yet: again, for a while.
+void Endpoint::Impl::refused(Conn &c) {
+  const Duration waited = now_ - c.dial_since;
+  if (waited >= config_.connect_timeout) {
+    doom(c, ECONNREFUSED);
+    return;
+  }
+  c.retry_at = now_ + std::clamp<Duration>(waited / 4, first_retry, last_retry);
+  timers_.at_latest(c, c.retry_at);
+}
+
+void Endpoint::Impl::redial(Conn &c) {
+  c.retry_at = never;
+  const int error = c.port->open_path(c.address, c.path);
+  if (error == -ECONNREFUSED)
+    refused(c);
+  else if (error)
+    doom(c, -error);
+  else
+    set_path(attachment(c), c.path, &c);
+}
+
+void Endpoint::Impl::set_path(Attachment &a, link::PathId path, Conn *c) {
+  const auto i = static_cast<std::uint32_t>(path);
+  if (a.by_path.size() <= i)
+    a.by_path.resize(i + 1);
+  a.by_path[i] = c;
+}
+
+void Endpoint::Impl::on_path_event(Attachment &a, const link::PathEvent &e) {
+  const auto i = static_cast<std::uint32_t>(e.path);
+  Conn *c = i < a.by_path.size() ? a.by_path[i] : nullptr;
+  switch (e.kind) {
+  case link::PathEventKind::accepted:
+    set_path(a, e.path, nullptr); // whose it is, the handshake tells
+    return;
+  case link::PathEventKind::up:
+    if (c)
+      path_came_up(*c);
+    return;
+  case link::PathEventKind::failed:
+    a.port->close_path(e.path);
+    if (!c)
+      return;
+    a.by_path[i] = nullptr;
+    c->path = link::PathId::none;
+    if (e.error == -ECONNREFUSED && &a == &host_)
+      refused(*c);
+    else
+      doom(*c, -e.error);
+    return;
+  case link::PathEventKind::peer_gone:
+    if (!c) {
+      a.port->close_path(e.path);
+    } else if (c->other_path == e.path) {
+      a.by_path[i] = nullptr;
+      a.port->close_path(e.path);
+      c->other_path = link::PathId::none;
+      if (!c->doomed && c->path != link::PathId::none)
+        doom(*c, ECONNRESET);
+    } else {
+      doom(*c, ECONNRESET);
+    }
+    return;
+  }
+}
+
+void Endpoint::Impl::path_came_up(Conn &c) {
+  c.path_up = true;
+  if (c.session.state() == session::State::idle)
+    c.session.open(now_);
+  send_control(c);
+  look_again(c);
+}
+
+// --- Handshake packets
+
+void Endpoint::Impl::on_hello(Attachment &a, const link::RxDatagram &d,
+                              std::span<const std::byte> body) {
+  wire::Hello hello;
+  if (!wire::decode(body, hello)) {
+    ++statistics_.malformed;
+    return;
+  }
+  const wire::Challenge challenge =
+      gate_.challenge(hello, a.port->source(d), a.port->traits().max_datagram, now_);
+  std::byte out[wire::packet_header_size + wire::challenge_size];
+  wire::PacketHeader h;
+  h.type = wire::PacketType::challenge;
+  h.flags = wire::packet_flag::checksummed;
+  wire::encode(wire::encode(out, h), challenge);
+  wire::seal(out);
+  a.port->reply(d, out);
+}
+
+void Endpoint::Impl::on_challenge(const wire::PacketHeader &, std::span<const std::byte> body) {
+  wire::Challenge challenge;
+  if (!wire::decode(body, challenge)) {
+    ++statistics_.malformed;
+    return;
+  }
+  Conn *c = by_token(challenge.peer_token);
+  if (!c || c->doomed)
+    return;
+  c->session.on_challenge(challenge, now_);
+  after_handshake(*c);
+}
+
+void Endpoint::Impl::on_confirm(Attachment &a, const link::RxDatagram &d,
+                                std::span<const std::byte> body) {
+  wire::Hello hello;
+  if (!wire::decode(body, hello)) {
+    ++statistics_.malformed;
+    return;
+  }
+  if (!gate_.cookie_fits(hello, a.port->source(d), now_) ||
+      hello.peer_incarnation != gate_.incarnation())
+    return;
+  if (gate_.acceptable(hello) != 0) {
+    log(LogLevel::warn, "peer " + to_string(hello.address) +
+                            " is refused: another protocol version or FI_DPDKX_AUTH_KEY");
+    return;
+  }
+  Conn *c = conn_for(hello, a, d);
+  if (!c)
+    return;
+  c->session.on_confirm(hello, now_);
+  if (c->session.state() == session::State::dead) { // a new life of that peer
+    doom(*c, -c->session.error());
+    c = replace(*c, a);
+    if (!take_path(*c, a, d))
+      return;
+    c->session.on_confirm(hello, now_);
+  }
+  after_handshake(*c);
+}
+
+// The connection that a confirm belongs to; a new one for a new peer.
+Conn *Endpoint::Impl::conn_for(const wire::Hello &hello, Attachment &a,
+                               const link::RxDatagram &d) {
+  const bool lossless = a.port->traits().lossless;
+  if (!lossless && a.port->source(d) != hello.address)
+    return nullptr; // its name is where its packets come from
+  Conn *c = by_address_.find(hello.address);
+  if (c && (c->doomed || c->port != a.port.get())) {
+    if (!c->doomed && c->opened)
+      return nullptr; // it is known by the other link
+    // It was being dialled over another link, or its last life is just over.
+    Conn *fresh = replace(*c, a);
+    messenger_.hand_over(*c, *fresh);
+    if (!c->doomed)
+      doom(*c, ECONNRESET);
+    c = fresh;
+  }
+  if (!c) {
+    c = make_conn(hello.address, a.port.get());
+    c->addr = book_.reverse(hello.address);
+    if (c->addr != FI_ADDR_NOTAVAIL) {
+      if (by_addr_.size() <= c->addr)
+        by_addr_.resize(c->addr + 1);
+      if (!by_addr_[c->addr])
+        by_addr_[c->addr] = c;
+    }
+  }
+  return take_path(*c, a, d) ? c : nullptr;
+}
+
+// A fresh connection in the place of one that is over.
+Conn *Endpoint::Impl::replace(Conn &old, Attachment &a) {
+  const fi_addr_t addr = old.addr;
+  detach(old);
+  Conn *c = make_conn(old.address, a.port.get());
+  c->addr = addr;
+  if (addr < by_addr_.size())
+    by_addr_[addr] = c;
+  return c;
+}
+
+// Uses the path that a datagram came by, unless the connection has its own.
+bool Endpoint::Impl::take_path(Conn &c, Attachment &a, const link::RxDatagram &d) {
+  if (d.path != link::PathId::none && d.path != c.path) {
+    set_path(a, d.path, &c);
+    if (c.path == link::PathId::none) {
+      c.path = d.path;
+      c.path_up = true;
+      c.retry_at = never;
+    } else {
+      c.other_path = d.path;
+    }
+  }
+  if (c.path != link::PathId::none)
+    return true;
+  const int error = a.port->open_path(a.port->source(d), c.path);
+  if (error) {
+    doom(c, -error);
+    return false;
+  }
+  set_path(a, c.path, &c);
+  return true;
+}
+
+void Endpoint::Impl::on_welcome(Conn &c, std::span<const std::byte> body) {
+  wire::Hello hello;
+  if (!wire::decode(body, hello)) {
+    ++statistics_.malformed;
+    return;
+  }
+  c.session.on_welcome(hello, now_);
+  after_handshake(c);
+}
+
+void Endpoint::Impl::after_handshake(Conn &c) {
+  if (c.session.state() == session::State::dead) {
+    const int error = -c.session.error();
+    if (error == EPROTONOSUPPORT || error == EKEYREJECTED)
+      log(LogLevel::warn, "peer " + to_string(c.address) +
+                              (error == EKEYREJECTED ? " has another FI_DPDKX_AUTH_KEY"
+                                                     : " speaks another protocol version"));
+    doom(c, error);
+    return;
+  }
+  if (c.path_up)
+    send_control(c); // the welcome goes before any data
+  if (c.session.established() && !c.opened && c.path_up) {
+    c.opened = true;
+    lossy_conns_ += !c.lossless;
+    constexpr std::uint32_t riding =
+        wire::packet_header_size + wire::AckBlock::fixed_size;
+    const std::uint32_t reserve = c.lossless ? riding : riding + 4 * 8;
+    messenger_.opened(c, {.tx_first = c.session.first_mn(),
+                          .rx_first = c.session.peer_first_mn(),
+                          .tx_credit = c.session.peer_first_credit(),
+                          .rx_credit = config_.session.first_credit,
+                          .max_frames = c.session.max_datagram() - reserve,
+                          .lossless = c.lossless,
+                          .can_pull = c.port->traits().can_pull && config_.pull});
+    if (log_enabled(LogLevel::info))
+      log(LogLevel::info, "session with " + to_string(c.address) + " is up, frames of " +
+                              std::to_string(c.session.max_datagram()) + " bytes");
+  }
+  if (c.opened && c.session.ack_due(now_))
+    want_ack(c);
+  look_again(c);
+}
+
+void Endpoint::Impl::on_reset(Attachment &a, const link::RxDatagram &d,
+                              std::span<const std::byte> body) {
+  wire::Reset reset;
+  if (!wire::decode(body, reset)) {
+    ++statistics_.malformed;
+    return;
+  }
+  Conn *c = by_address_.find(a.port->source(d));
+  if (!c || c->doomed || c->session.peer_token() != reset.token)
+    return;
+  ++statistics_.resets;
+  c->session.on_reset(reset, now_);
+  after_handshake(*c);
+}
+
+// A packet of a session that is not (or no longer) ours. The sender is told,
+// at a bounded rate; it finds out what that means by a handshake.
+void Endpoint::Impl::unknown_token(Attachment &a, const link::RxDatagram &d,
+                                   const wire::PacketHeader &h) {
+  ++statistics_.unknown_token;
+  if (h.type != wire::PacketType::data && h.type != wire::PacketType::ack)
+    return;
+  if (now_ - reset_refill_ >= std::chrono::milliseconds(1)) {
+    reset_refill_ = now_;
+    reset_budget_ = resets_per_ms;
+  }
+  if (reset_budget_ == 0)
+    return;
+  --reset_budget_;
+  std::byte out[wire::packet_header_size + wire::reset_size];
+  wire::PacketHeader r;
+  r.type = wire::PacketType::reset;
+  r.flags = wire::packet_flag::checksummed;
+  wire::encode(wire::encode(out, r), wire::Reset{h.token, gate_.incarnation()});
+  wire::seal(out);
+  a.port->reply(d, out);
+}
+
+} // namespace dpdkx::engine

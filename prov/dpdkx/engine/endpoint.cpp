@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/engine/impl.h"
+
+#include <algorithm>
+
+namespace dpdkx::engine {
+
+namespace {
+
+op::Limits limits_of(const Config &c) {
+  return {.tx_size = c.tx_size,
+          .rx_size = c.rx_size,
+          .inject_size = c.inject_size,
+          .rendezvous_host = c.rendezvous_host,
+          .rendezvous_device = c.rendezvous_device,
+          .unexpected_pool = c.unexpected_pool,
+          .unexpected_peer = c.unexpected_peer,
+          .pull = c.pull};
+}
+
+} // namespace
+
+Endpoint::Impl::Impl(const Config &config, const Clock &clock, const Address &self, Links links,
+                     const AddressBook &book, const op::Completers &completers)
+    : config_(config), clock_(clock), self_(self), is_own_address_(links.is_own_address),
+      book_(book),
+      gate_(config.seed ? session::Gate(config_.session, self, config.seed)
+                        : session::Gate(config_.session, self)),
+      messenger_(limits_of(config), completers, *this) {
+  host_.port = std::move(links.host);
+  device_.port = std::move(links.device);
+  if (device_.port)
+    packet_room_ = device_.port->traits().max_datagram;
+  now_ = clock_.now();
+}
+
+Endpoint::Impl::~Impl() {
+  close();
+  while (session::TxPacket *p = free_packets_) {
+    free_packets_ = p->next;
+    ::operator delete(static_cast<Packet *>(p));
+  }
+}
+
+Endpoint::Endpoint(const Config &config, const Clock &clock, const Address &self, Links links,
+                   const AddressBook &book, const op::Completers &completers)
+    : impl_(std::make_unique<Impl>(config, clock, self, std::move(links), book, completers)) {}
+Endpoint::~Endpoint() = default;
+
+std::mutex &Endpoint::mutex() { return impl_->mutex_; }
+
+ssize_t Endpoint::send(const op::SendRequest &r) {
+  Impl &e = *impl_;
+  Conn *c = e.peer(r.dest);
+  if (!c) [[unlikely]]
+    return -FI_EINVAL;
+  if (!c->lossless)
+    e.now_ = e.clock_.now();
+  const ssize_t rc = e.messenger_.send(*c, r);
+  if (!c->lossless)
+    e.look_again(*c);
+  if (!(r.flags & FI_MORE) || rc != 0) {
+    e.close_open();
+    Attachment &a = e.attachment(*c);
+    if (a.dirty) {
+      a.dirty = false;
+      a.port->flush();
+    }
+  }
+  return rc;
+}
+
+ssize_t Endpoint::receive(const op::ReceiveRequest &r) {
+  const ssize_t rc = impl_->messenger_.receive(r);
+  if (impl_->host_.dirty || impl_->open_.conn || impl_->device_.dirty)
+    impl_->finish();
+  return rc;
+}
+
+int Endpoint::cancel(const void *context) { return impl_->messenger_.cancel(context); }
+unsigned Endpoint::turn() { return impl_->turn(); }
+void Endpoint::service() { impl_->service(); }
+
+void Endpoint::address_added(fi_addr_t addr, const Address &a) {
+  Conn *c = impl_->by_address_.find(a);
+  if (!c || c->addr != FI_ADDR_NOTAVAIL)
+    return;
+  c->addr = addr;
+  if (impl_->by_addr_.size() <= addr)
+    impl_->by_addr_.resize(addr + 1);
+  impl_->by_addr_[addr] = c;
+  impl_->messenger_.source_known(*c);
+}
+
+void Endpoint::address_removed(fi_addr_t addr) {
+  if (addr >= impl_->by_addr_.size() || !impl_->by_addr_[addr])
+    return;
+  Conn &c = *impl_->by_addr_[addr];
+  impl_->by_addr_[addr] = nullptr;
+  c.addr = FI_ADDR_NOTAVAIL;
+  impl_->messenger_.source_known(c);
+}
+
+bool Endpoint::drained() {
+  Impl &e = *impl_;
+  if (e.messenger_.promised() || e.messenger_.stepping())
+    return false;
+  return std::none_of(e.by_index_.begin(), e.by_index_.end(), [](const Conn *c) {
+    return c && !c->doomed &&
+           ((!c->lossless && c->session.in_flight()) || (c->traffic && !c->traffic->control.empty()));
+  });
+}
+
+void Endpoint::close() { impl_->close(); }
+
+void Endpoint::set_min_multi_recv(std::size_t bytes) { impl_->messenger_.min_multi_recv = bytes; }
+std::size_t Endpoint::min_multi_recv() const { return impl_->messenger_.min_multi_recv; }
+
+int Endpoint::host_wait_fd() { return impl_->host_.port ? impl_->host_.port->wait_fd() : -1; }
+int Endpoint::device_wait_fd() { return impl_->device_.port ? impl_->device_.port->wait_fd() : -1; }
+
+bool Endpoint::arm() {
+  Impl &e = *impl_;
+  bool quiet = e.pushes_.empty() && e.acks_.empty() && e.backlog_.empty() &&
+               !e.messenger_.stepping() && e.doomed_.empty();
+  if (e.host_.port)
+    quiet &= e.host_.port->arm();
+  if (e.device_.port && e.device_.port->wait_fd() >= 0)
+    quiet &= e.device_.port->arm();
+  return quiet;
+}
+
+void Endpoint::disarm() {
+  if (impl_->host_.port)
+    impl_->host_.port->disarm();
+  if (impl_->device_.port && impl_->device_.port->wait_fd() >= 0)
+    impl_->device_.port->disarm();
+}
+
+Time Endpoint::deadline() const { return impl_->timers_.next(); }
+Time Endpoint::last_turn() const { return impl_->last_turn_; }
+const Address &Endpoint::self() const { return impl_->self_; }
+
+Statistics Endpoint::statistics() const {
+  Statistics s = impl_->statistics_;
+  const op::MessengerCounters &m = impl_->messenger_.counters();
+  s.messages_sent = m.sent;
+  s.messages_received = m.received;
+  s.unexpected = m.unexpected;
+  s.rendezvous = m.rendezvous;
+  return s;
+}
+
+} // namespace dpdkx::engine

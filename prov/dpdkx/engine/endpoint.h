@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// The transport of one endpoint: its links, its sessions, its operations, and
+// the turn that drives them. Knows libfabric's constants through op and
+// util_ext, but none of its objects, so that the simulator and the daemon run
+// the same code.
+#pragma once
+
+#include "dpdkx/base/clock.h"
+#include "dpdkx/engine/config.h"
+#include "dpdkx/link/link.h"
+#include "dpdkx/op/completers.h"
+#include "dpdkx/op/request.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace dpdkx::engine {
+
+// fi_addr_t to address and back. Called under the endpoint's lock; must not
+// call the endpoint.
+class AddressBook {
+public:
+  virtual bool lookup(fi_addr_t, Address &out) const = 0;
+  virtual fi_addr_t reverse(const Address &) const = 0; // FI_ADDR_NOTAVAIL: unknown
+
+protected:
+  ~AddressBook() = default;
+};
+
+// The ports of an endpoint, bound to one address. A peer that answers on the
+// host link is reached there, any other by the device.
+struct Links {
+  std::unique_ptr<link::Port> host;   // may be null (simulation)
+  std::unique_ptr<link::Port> device; // may be null: host only
+  // Whether an address is one of this host's own, which never goes to the wire.
+  bool (*is_own_address)(const Address &) = nullptr;
+};
+
+struct Statistics {
+  std::uint64_t turns = 0, rx_packets = 0, tx_packets = 0, resent = 0, duplicates = 0;
+  std::uint64_t malformed = 0, bad_checksum = 0, unknown_token = 0, resets = 0;
+  std::uint64_t messages_sent = 0, messages_received = 0, unexpected = 0, rendezvous = 0;
+};
+
+class Endpoint {
+public:
+  // `self`: the endpoint's address. `book` and `completers` outlive it.
+  Endpoint(const Config &, const Clock &, const Address &self, Links, const AddressBook &book,
+           const op::Completers &completers);
+  ~Endpoint();
+  Endpoint(const Endpoint &) = delete;
+
+  // Every call below is made under this lock, taken by the caller.
+  std::mutex &mutex();
+
+  // 0; -FI_EAGAIN: no room now, make progress and come again; -FI_EINVAL: dest
+  // is no address of the book. Errors after acceptance come as completions.
+  ssize_t send(const op::SendRequest &);
+  ssize_t receive(const op::ReceiveRequest &);
+  // 0: there was such an operation; its completion, FI_ECANCELED or its own,
+  // comes. -FI_ENOENT otherwise.
+  int cancel(const void *context);
+
+  // One turn of the loop: whatever has come in, whatever may go out, timers.
+  // Returns how much it did; 0: nothing.
+  unsigned turn();
+
+  // For a thread that stands in while the application computes: sessions only
+  // (acks, keep-alive, handshakes); frames are kept for the next turn(), up to a bound.
+  void service();
+
+  // The book has changed: waiting messages of that peer get their source, or
+  // an index is about to be reused.
+  void address_added(fi_addr_t, const Address &);
+  void address_removed(fi_addr_t);
+
+  // Before closing: whether all that was promised has arrived (injected sends,
+  // answers to peers). The caller makes turns until then, Config::linger at most.
+  bool drained();
+  // Says goodbye to all peers. Receives and sends that are left end without a
+  // completion. Only destruction may follow.
+  void close();
+
+  void set_min_multi_recv(std::size_t bytes);
+  std::size_t min_multi_recv() const;
+
+  // Blocking waits: the ports' fds (-1: none), and when a timer is due next.
+  int host_wait_fd();
+  int device_wait_fd();
+  bool arm(); // false: there is something to do now
+  void disarm();
+  Time deadline() const;
+  Time last_turn() const;
+
+  const Address &self() const;
+  Statistics statistics() const;
+
+  struct Impl;
+
+private:
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace dpdkx::engine

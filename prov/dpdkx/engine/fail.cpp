@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// How connections end. A doomed one does nothing any more; it is buried, and
+// its operations end, when the turn is over and nobody can be inside it.
+#include "dpdkx/engine/impl.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dpdkx::engine {
+
+void Endpoint::Impl::doom(Conn &c, int error) {
+  if (c.doomed)
+    return;
+  c.doomed = true;
+  c.error = error;
+  doomed_.push_back(&c);
+  if (c.traffic && c.traffic->waits())
+    log(LogLevel::warn, "peer " + to_string(c.address) + " is lost: " + std::strerror(error));
+}
+
+// Takes it out of all tables by which it could be found.
+void Endpoint::Impl::detach(Conn &c) {
+  by_address_.erase(&c);
+  if (c.addr < by_addr_.size() && by_addr_[c.addr] == &c)
+    by_addr_[c.addr] = nullptr;
+}
+
+void Endpoint::Impl::bury(Conn &c) {
+  detach(c);
+  if (open_.conn == &c) {
+    c.port->cancel(c.path, open_.room);
+    give_packet(open_.packet);
+    open_ = {};
+  }
+  timers_.remove(c);
+  if (c.in_push)
+    pushes_.erase(&c);
+  if (c.in_ack)
+    acks_.erase(&c);
+  c.in_push = c.in_ack = false;
+  for (Backlog &b : backlog_)
+    if (b.conn == &c)
+      b.conn = nullptr;
+  std::replace(settle_later_.begin(), settle_later_.end(), &c, static_cast<Conn *>(nullptr));
+  for (session::TxPacket *p = c.session.take_all(), *next; p; p = next) {
+    next = p->next;
+    give_packet(static_cast<Packet *>(p));
+  }
+  if (closed_)
+    messenger_.abandon(c);
+  else
+    messenger_.fail(c, c.error);
+  Attachment &a = attachment(c);
+  for (const link::PathId path : {c.path, c.other_path})
+    if (path != link::PathId::none) {
+      a.by_path[static_cast<std::uint32_t>(path)] = nullptr;
+      a.port->close_path(path);
+    }
+  const auto index = static_cast<std::uint32_t>(static_cast<std::uint64_t>(c.session.local_token()));
+  by_index_[index] = nullptr;
+  free_indices_.push_back(index);
+  lossy_conns_ -= c.opened && !c.lossless;
+  delete &c;
+}
+
+void Endpoint::Impl::close() {
+  if (closed_)
+    return;
+  now_ = clock_.now();
+  close_open();
+  closed_ = true;
+  for (Conn *c : by_index_)
+    if (c && !c->doomed) {
+      send_bye(*c);
+      doom(*c, ECONNABORTED);
+    }
+  finish();
+}
+
+} // namespace dpdkx::engine

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// The structures of an endpoint's engine. Split by concern over: turn.cpp (the
+// loop), receive.cpp (datagrams in), transmit.cpp (packets out), connect.cpp
+// (paths and sessions come up), fail.cpp (and go), service.cpp (standing in for
+// an application that computes), endpoint.cpp (what others call).
+#pragma once
+
+#include "dpdkx/base/log.h"
+#include "dpdkx/engine/address_table.h"
+#include "dpdkx/engine/endpoint.h"
+#include "dpdkx/engine/timers.h"
+#include "dpdkx/op/messenger.h"
+
+#include <deque>
+#include <vector>
+
+namespace dpdkx::engine {
+
+// A link with its port and the paths on it.
+struct Attachment {
+  std::unique_ptr<link::Port> port;
+  std::vector<Conn *> by_path; // index: path
+  bool dirty = false;          // something has been committed since the last flush
+};
+
+// Frames of an accepted packet, kept while the application was away.
+struct Backlog {
+  Conn *conn; // null: gone since
+  std::uint32_t len;
+  std::unique_ptr<std::byte[]> frames;
+};
+
+struct Endpoint::Impl final : op::Outlet, session::AckSink {
+  Impl(const Config &, const Clock &, const Address &self, Links, const AddressBook &,
+       const op::Completers &);
+  ~Impl();
+
+  // --- op::Outlet (transmit.cpp)
+  std::byte *begin(op::Peer &, std::uint32_t len) override;
+  PacketNumber commit(op::Peer &, std::uint32_t len, const op::TxOp *source, std::uint64_t offset,
+                      std::uint32_t tail) override;
+  void want_push(op::Peer &) override;
+  void want_ack(op::Peer &) override;
+  void want_probe(op::Peer &) override;
+  PacketNumber acked(const op::Peer &) const override;
+  void violation(op::Peer &, const char *what) override;
+  int pull(op::Peer &, std::span<const iovec> local, std::span<const iovec> remote) override;
+  std::size_t raw_address(const op::Peer &, std::byte (&out)[32]) const override;
+  // --- session::AckSink
+  void acked(session::TxPacket *) override;
+
+  // --- turn.cpp
+  unsigned turn();
+  unsigned poll(Attachment &);
+  unsigned run_timers();
+  unsigned run_pushes();
+  void run_acks();
+  void look_later(Conn &);
+  void look_again(Conn &); // something has changed: its timer may come earlier
+  void finish();           // flush, bury the dead
+  void refresh_clock();
+
+  // --- receive.cpp
+  void on_datagram(Attachment &, const link::RxDatagram &);
+  bool checksum_fits(Attachment &, const link::RxDatagram &, const wire::PacketHeader &);
+  void on_session_packet(Conn &, const wire::PacketHeader &, std::span<const std::byte> body);
+  void take_ack(Conn &, const wire::AckBlock &, std::uint8_t flags);
+  void on_frames(Conn &, std::span<const std::byte> frames);
+  void run_backlog();
+
+  // --- transmit.cpp
+  struct Open { // the packet that is being filled
+    Conn *conn = nullptr;
+    Packet *packet = nullptr; // links that lose: kept; else null
+    link::TxRoom room;
+    std::uint32_t head = 0; // bytes of header and ack block (written in place)
+    std::uint32_t used = 0; // bytes of frames
+  };
+  Attachment &attachment(const Conn &c) { return c.port == host_.port.get() ? host_ : device_; }
+  std::byte *begin_in_place(Conn &, std::uint32_t len);
+  std::byte *begin_kept(Conn &, std::uint32_t len);
+  void close_open();
+  bool transmit(Conn &, Packet &, link::TxRoom);
+  std::byte *put_ack(Conn &, std::byte *out, std::size_t room, std::uint8_t &flags);
+  void send_ack(Conn &);
+  void send_control(Conn &);
+  void send_bye(Conn &);
+  void resend(Conn &);
+  Packet *take_packet();
+  void give_packet(Packet *);
+
+  // --- connect.cpp
+  Conn *peer(fi_addr_t); // null: not in the book
+  Conn *make_conn(const Address &, link::Port *);
+  link::Port *route(const Address &, link::PathId &, int &error);
+  bool is_own(const Address &) const;
+  Conn *dial(const Address &);
+  void redial(Conn &);
+  void refused(Conn &);
+  void path_came_up(Conn &);
+  void on_path_event(Attachment &, const link::PathEvent &);
+  void set_path(Attachment &, link::PathId, Conn *);
+  Conn *by_token(wire::Token) const;
+  void on_hello(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
+  void on_challenge(const wire::PacketHeader &, std::span<const std::byte>);
+  void on_confirm(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
+  void on_welcome(Conn &, std::span<const std::byte>);
+  void on_reset(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
+  void unknown_token(Attachment &, const link::RxDatagram &, const wire::PacketHeader &);
+  void after_handshake(Conn &);
+  Conn *conn_for(const wire::Hello &, Attachment &, const link::RxDatagram &);
+  Conn *replace(Conn &old, Attachment &);
+  bool take_path(Conn &, Attachment &, const link::RxDatagram &);
+
+  // --- fail.cpp
+  void doom(Conn &, int error);
+  void bury(Conn &);
+  void detach(Conn &);
+  void close();
+
+  // --- service.cpp
+  void service();
+  bool serving_ = false; // in service(): frames go to the backlog, nothing completes
+  std::vector<Conn *> settle_later_;
+
+  const Config config_;
+  const Clock &clock_;
+  Address self_;
+  Attachment host_, device_;
+  bool (*const is_own_address_)(const Address &);
+  const AddressBook &book_;
+  session::Gate gate_;
+  op::Messenger messenger_;
+
+  std::vector<Conn *> by_addr_;  // index: fi_addr_t
+  std::vector<Conn *> by_index_; // index: low half of our token
+  std::vector<std::uint32_t> free_indices_;
+  AddressTable by_address_;
+  Timers timers_;
+  List<Conn, &Conn::push_link> pushes_;
+  List<Conn, &Conn::ack_link> acks_;
+  List<Conn, &Conn::doomed_link> doomed_;
+  std::deque<Backlog> backlog_;
+  std::size_t backlog_bytes_ = 0;
+
+  Open open_;
+  session::TxPacket *free_packets_ = nullptr;
+  std::uint32_t packet_room_ = 0; // bytes of frames that a kept packet holds
+  std::vector<std::byte> control_buffer_;
+
+  Time now_{};
+  std::uint32_t turns_since_clock_ = 0;
+  std::uint32_t lossy_conns_ = 0;
+  bool closed_ = false;
+  Time last_turn_{};
+  std::uint64_t reset_budget_ = 0;
+  Time reset_refill_{};
+  Statistics statistics_;
+  mutable std::mutex mutex_;
+};
+
+} // namespace dpdkx::engine

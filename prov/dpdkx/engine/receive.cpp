@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Datagrams in: which session they belong to, whether they count, and what
+// they say. Nothing here trusts a byte of them: what is wrong is counted and
+// dropped.
+#include "dpdkx/engine/impl.h"
+
+#include <cstring>
+
+namespace dpdkx::engine {
+
+namespace {
+
+// On the host link a peer can write what we are reading. Decoders read each
+// field once, into a copy; this keeps the compiler from reading it again.
+inline void read_once() { asm volatile("" ::: "memory"); }
+
+} // namespace
+
+bool Endpoint::Impl::checksum_fits(Attachment &a, const link::RxDatagram &d,
+                                   const wire::PacketHeader &h) {
+  if (h.flags & wire::packet_flag::checksummed)
+    return wire::verify({d.data, d.len});
+  const bool handshake = h.type != wire::PacketType::data && h.type != wire::PacketType::ack;
+  return !handshake && !(config_.checksum && a.port->traits().checksum);
+}
+
+void Endpoint::Impl::on_datagram(Attachment &a, const link::RxDatagram &d) {
+  std::span<const std::byte> in{d.data, d.len};
+  const auto h = wire::decode_header(in);
+  read_once();
+  if (!h) {
+    ++statistics_.malformed;
+    return;
+  }
+  if (!checksum_fits(a, d, *h)) [[unlikely]] {
+    ++statistics_.bad_checksum;
+    return;
+  }
+  switch (h->type) {
+  case wire::PacketType::hello:
+    on_hello(a, d, in);
+    return;
+  case wire::PacketType::challenge:
+    on_challenge(*h, in);
+    return;
+  case wire::PacketType::confirm:
+    on_confirm(a, d, in);
+    return;
+  case wire::PacketType::reset:
+    on_reset(a, d, in);
+    return;
+  case wire::PacketType::data:
+  case wire::PacketType::ack:
+  case wire::PacketType::welcome:
+  case wire::PacketType::bye:
+    break;
+  }
+  Conn *c = by_token(h->token);
+  if (!c || c->port != a.port.get()) [[unlikely]] {
+    unknown_token(a, d, *h);
+    return;
+  }
+  if (c->doomed)
+    return;
+  if (h->type == wire::PacketType::welcome)
+    on_welcome(*c, in);
+  else if (c->opened)
+    on_session_packet(*c, *h, in);
+  // else: it has overtaken the welcome; it will be sent again
+}
+
+void Endpoint::Impl::on_session_packet(Conn &c, const wire::PacketHeader &h,
+                                       std::span<const std::byte> body) {
+  c.session.heard(now_);
+  if (h.flags & wire::packet_flag::ack_block) {
+    wire::AckBlock a;
+    if (!wire::decode_ack(body, a)) {
+      ++statistics_.malformed;
+      return;
+    }
+    read_once();
+    take_ack(c, a, h.flags);
+  }
+  const bool ack_now = h.flags & wire::packet_flag::ack_now;
+  switch (h.type) {
+  case wire::PacketType::data: {
+    if (serving_ && backlog_bytes_ > config_.backlog)
+      return; // as if it had been lost
+    const session::Accept accept = c.session.accept(h.pn, ack_now, now_);
+    if (accept == session::Accept::fresh) [[likely]]
+      on_frames(c, body);
+    else
+      ++statistics_.duplicates;
+    break;
+  }
+  case wire::PacketType::ack:
+    if (ack_now)
+      want_ack(c);
+    break;
+  case wire::PacketType::bye:
+    doom(c, ECONNRESET);
+    return;
+  default:
+    break;
+  }
+  if (c.lossless)
+    return;
+  if (c.session.ack_due(now_))
+    want_ack(c);
+  look_again(c);
+}
+
+void Endpoint::Impl::take_ack(Conn &c, const wire::AckBlock &a, std::uint8_t flags) {
+  if (!c.lossless) {
+    c.session.on_ack(a, flags & wire::packet_flag::ecn_echo, now_, *this);
+    resend(c);
+  }
+  op::Messenger::note(c, a.processed, a.credit_limit);
+  if (serving_) {
+    settle_later_.push_back(&c);
+    return;
+  }
+  if (!c.traffic)
+    return;
+  messenger_.settle(c);
+  if (c.traffic->to_send())
+    want_push(c);
+  op::Messenger::tidy(c);
+}
+
+void Endpoint::Impl::on_frames(Conn &c, std::span<const std::byte> frames) {
+  if (serving_) {
+    const std::uint32_t len = static_cast<std::uint32_t>(frames.size());
+    backlog_.push_back({&c, len, std::make_unique_for_overwrite<std::byte[]>(len)});
+    std::memcpy(backlog_.back().frames.get(), frames.data(), len);
+    backlog_bytes_ += len;
+    return;
+  }
+  wire::Frame f;
+  for (;;) {
+    const wire::FrameResult result = wire::decode_frame(frames, f);
+    read_once();
+    if (result == wire::FrameResult::end)
+      break;
+    if (result == wire::FrameResult::malformed) {
+      ++statistics_.malformed;
+      break;
+    }
+    if (!messenger_.on_frame(c, f))
+      ++statistics_.malformed;
+    if (c.doomed)
+      break;
+  }
+  op::Messenger::tidy(c);
+}
+
+void Endpoint::Impl::run_backlog() {
+  while (!backlog_.empty()) {
+    const Backlog b = std::move(backlog_.front());
+    backlog_.pop_front();
+    backlog_bytes_ -= b.len;
+    if (b.conn && !b.conn->doomed)
+      on_frames(*b.conn, {b.frames.get(), b.len});
+  }
+  std::vector<Conn *> settle;
+  settle.swap(settle_later_);
+  for (Conn *c : settle) {
+    if (!c || c->doomed || !c->traffic)
+      continue;
+    messenger_.settle(*c);
+    if (c->traffic->to_send())
+      want_push(*c);
+    op::Messenger::tidy(*c);
+    look_again(*c);
+  }
+}
+
+} // namespace dpdkx::engine

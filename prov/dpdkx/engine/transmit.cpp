@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Packets out. On a link that loses nothing, frames are written where the peer
+// reads them. On others they are kept in a Packet, so that they can be sent
+// again, and copied when the packet leaves; small ones share a packet.
+#include "dpdkx/engine/impl.h"
+
+#include <algorithm>
+#include <cstring>
+#include <netinet/in.h>
+#include <new>
+
+namespace dpdkx::engine {
+
+namespace {
+
+// Kept free for an ack block in each packet that carries frames: a few words of
+// it ride; more go by an ack packet.
+constexpr std::size_t riding_ack = wire::AckBlock::fixed_size + 4 * 8;
+
+Conn &conn_of(op::Peer &p) { return static_cast<Conn &>(p); }
+const Conn &conn_of(const op::Peer &p) { return static_cast<const Conn &>(p); }
+
+} // namespace
+
+std::byte *Endpoint::Impl::begin(op::Peer &p, std::uint32_t len) {
+  Conn &c = conn_of(p);
+  if (!c.opened || c.doomed)
+    return nullptr;
+  return c.lossless ? begin_in_place(c, len) : begin_kept(c, len);
+}
+
+std::byte *Endpoint::Impl::begin_in_place(Conn &c, std::uint32_t len) {
+  if (open_.conn)
+    close_open();
+  const bool ack = c.in_ack;
+  const std::uint32_t head = static_cast<std::uint32_t>(
+      wire::packet_header_size + (ack ? wire::AckBlock::fixed_size : 0));
+  const link::TxRoom room = c.port->reserve(c.path, head + len);
+  if (!room.data)
+    return nullptr;
+  open_.room = room;
+  open_.head = head;
+  return room.data + head;
+}
+
+std::byte *Endpoint::Impl::begin_kept(Conn &c, std::uint32_t len) {
+  if (open_.conn == &c && open_.used + len <= c.max_frames)
+    return open_.packet->frames + open_.used;
+  if (open_.conn)
+    close_open();
+  if (c.session.room() == 0)
+    return nullptr;
+  const link::TxRoom room = c.port->reserve(c.path, c.session.max_datagram());
+  if (!room.data)
+    return nullptr;
+  Packet *packet = take_packet();
+  if (!packet) {
+    c.port->cancel(c.path, room);
+    return nullptr;
+  }
+  open_ = {&c, packet, room, 0, 0};
+  return packet->frames;
+}
+
+PacketNumber Endpoint::Impl::commit(op::Peer &p, std::uint32_t len, const op::TxOp *source,
+                                    std::uint64_t offset, std::uint32_t tail) {
+  Conn &c = conn_of(p);
+  const PacketNumber pn = c.session.next_pn();
+  if (c.lossless) {
+    wire::PacketHeader h;
+    h.token = c.session.peer_token();
+    h.pn = pn;
+    std::byte *body = open_.room.data + wire::packet_header_size;
+    if (open_.head > wire::packet_header_size)
+      put_ack(c, body, wire::AckBlock::fixed_size, h.flags);
+    wire::encode(open_.room.data, h);
+    c.session.sent(nullptr, len, now_);
+    c.port->commit(c.path, open_.room, open_.head + len);
+    attachment(c).dirty = true;
+    ++statistics_.tx_packets;
+    return pn;
+  }
+  Packet &packet = *open_.packet;
+  open_.used += len - tail;
+  if (source) {
+    packet.source = source;
+    packet.source_offset = offset;
+    packet.source_len = tail;
+    packet.frames_len = open_.used;
+    close_open();
+  }
+  return pn;
+}
+
+// Sends the packet that is being filled.
+void Endpoint::Impl::close_open() {
+  if (!open_.conn)
+    return;
+  Conn &c = *open_.conn;
+  Packet *packet = open_.packet;
+  const link::TxRoom room = open_.room;
+  packet->frames_len = open_.used;
+  open_ = {};
+  if (packet->frames_len == 0) {
+    c.port->cancel(c.path, room);
+    give_packet(packet);
+    return;
+  }
+  packet->pn = c.session.next_pn();
+  c.session.sent(packet,
+                 static_cast<std::uint32_t>(wire::packet_header_size + packet->frames_len +
+                                            packet->source_len),
+                 now_);
+  transmit(c, *packet, room);
+  look_again(c);
+}
+
+// Puts a kept packet into a datagram.
+bool Endpoint::Impl::transmit(Conn &c, Packet &packet, link::TxRoom room) {
+  wire::PacketHeader h;
+  h.token = c.session.peer_token();
+  h.pn = packet.pn;
+  std::byte *out = room.data + wire::packet_header_size;
+  if (c.in_ack || c.session.ack_wanted())
+    out = put_ack(c, out, riding_ack, h.flags);
+  std::memcpy(out, packet.frames, packet.frames_len);
+  out += packet.frames_len;
+  if (packet.source)
+    out += packet.source->memory.copy_out(packet.source_offset, out, packet.source_len);
+  const std::size_t len = static_cast<std::size_t>(out - room.data);
+  const bool sum = config_.checksum && c.port->traits().checksum;
+  if (sum)
+    h.flags |= wire::packet_flag::checksummed;
+  wire::encode(room.data, h);
+  if (sum)
+    wire::seal({room.data, len});
+  c.port->commit(c.path, room, static_cast<std::uint32_t>(len));
+  attachment(c).dirty = true;
+  ++statistics_.tx_packets;
+  return true;
+}
+
+std::byte *Endpoint::Impl::put_ack(Conn &c, std::byte *out, std::size_t room,
+                                   std::uint8_t &flags) {
+  wire::AckBlock a;
+  c.session.fill(a, now_);
+  a.sack_words = static_cast<std::uint8_t>(
+      std::min<std::size_t>(a.sack_words, (room - wire::AckBlock::fixed_size) / 8));
+  a.processed = c.processed();
+  a.credit_limit = c.rx_told = c.rx_limit();
+  c.session.ack_sent(now_);
+  if (c.in_ack) {
+    acks_.erase(&c);
+    c.in_ack = false;
+  }
+  flags |= wire::packet_flag::ack_block;
+  return wire::encode(out, a);
+}
+
+void Endpoint::Impl::send_ack(Conn &c) {
+  constexpr std::uint32_t most = wire::packet_header_size + wire::AckBlock::fixed_size +
+                                 8 * wire::AckBlock::max_sack_words;
+  if (!c.opened)
+    return;
+  close_open();
+  const link::TxRoom room = c.port->reserve(c.path, most);
+  if (!room.data)
+    return; // it stays due
+  wire::PacketHeader h;
+  h.type = wire::PacketType::ack;
+  h.token = c.session.peer_token();
+  if (c.probe)
+    h.flags |= wire::packet_flag::ack_now;
+  c.probe = false;
+  std::byte *end = put_ack(c, room.data + wire::packet_header_size,
+                           most - wire::packet_header_size, h.flags);
+  const std::size_t len = static_cast<std::size_t>(end - room.data);
+  const bool sum = config_.checksum && c.port->traits().checksum;
+  if (sum)
+    h.flags |= wire::packet_flag::checksummed;
+  wire::encode(room.data, h);
+  if (sum)
+    wire::seal({room.data, len});
+  c.port->commit(c.path, room, static_cast<std::uint32_t>(len));
+  attachment(c).dirty = true;
+}
+
+void Endpoint::Impl::resend(Conn &c) {
+  while (session::TxPacket *lost = c.session.next_resend(now_)) {
+    close_open();
+    const link::TxRoom room = c.port->reserve(c.path, c.session.max_datagram());
+    if (!room.data)
+      break;
+    transmit(c, *static_cast<Packet *>(lost), room);
+    c.session.resent(lost, now_);
+    ++statistics_.resent;
+  }
+}
+
+// Handshake packets that the session wants sent now.
+void Endpoint::Impl::send_control(Conn &c) {
+  while (const auto control = c.session.next_control(now_)) {
+    close_open();
+    const std::size_t len =
+        wire::packet_header_size + wire::hello_size + control->hello.padding;
+    const link::TxRoom room = c.port->reserve(c.path, static_cast<std::uint32_t>(len));
+    if (!room.data)
+      break; // as if it had been lost: its timer sends it again
+    wire::PacketHeader h;
+    h.type = control->type;
+    h.flags = wire::packet_flag::checksummed;
+    h.token = control->token;
+    std::byte *end =
+        wire::encode(wire::encode(room.data, h), control->hello);
+    const std::size_t used = static_cast<std::size_t>(end - room.data);
+    wire::seal({room.data, used});
+    c.port->commit(c.path, room, static_cast<std::uint32_t>(used));
+    attachment(c).dirty = true;
+  }
+}
+
+void Endpoint::Impl::send_bye(Conn &c) {
+  if (!c.opened || !c.path_up)
+    return;
+  close_open();
+  constexpr std::uint32_t most = wire::packet_header_size + wire::AckBlock::fixed_size +
+                                 8 * wire::AckBlock::max_sack_words;
+  const link::TxRoom room = c.port->reserve(c.path, most);
+  if (!room.data)
+    return;
+  wire::PacketHeader h;
+  h.type = wire::PacketType::bye;
+  h.token = c.session.peer_token();
+  h.flags = wire::packet_flag::checksummed;
+  std::byte *end = put_ack(c, room.data + wire::packet_header_size,
+                           most - wire::packet_header_size, h.flags);
+  const std::size_t len = static_cast<std::size_t>(end - room.data);
+  wire::encode(room.data, h);
+  wire::seal({room.data, len});
+  c.port->commit(c.path, room, static_cast<std::uint32_t>(len));
+  attachment(c).dirty = true;
+}
+
+Packet *Endpoint::Impl::take_packet() {
+  Packet *packet = static_cast<Packet *>(free_packets_);
+  if (packet) {
+    free_packets_ = packet->next;
+    return new (packet) Packet{};
+  }
+  void *memory = ::operator new(sizeof(Packet) + packet_room_, std::nothrow);
+  return memory ? new (memory) Packet{} : nullptr;
+}
+
+void Endpoint::Impl::give_packet(Packet *packet) {
+  packet->next = free_packets_;
+  free_packets_ = packet;
+}
+
+void Endpoint::Impl::acked(session::TxPacket *packet) { give_packet(static_cast<Packet *>(packet)); }
+
+// --- What the operation layer asks for
+
+void Endpoint::Impl::want_push(op::Peer &p) {
+  Conn &c = conn_of(p);
+  if (c.in_push || c.doomed)
+    return;
+  c.in_push = true;
+  pushes_.push_back(&c);
+}
+
+void Endpoint::Impl::want_ack(op::Peer &p) {
+  Conn &c = conn_of(p);
+  if (c.in_ack || c.doomed)
+    return;
+  c.in_ack = true;
+  acks_.push_back(&c);
+}
+
+void Endpoint::Impl::want_probe(op::Peer &p) {
+  Conn &c = conn_of(p);
+  if (c.probed_at != Time{} && now_ < c.probed_at + std::chrono::milliseconds(1))
+    return; // the answer is still to come
+  c.probed_at = now_;
+  c.probe = true;
+  want_ack(p);
+}
+
+PacketNumber Endpoint::Impl::acked(const op::Peer &p) const { return conn_of(p).session.acked(); }
+
+void Endpoint::Impl::violation(op::Peer &p, const char *what) {
+  Conn &c = conn_of(p);
+  log(LogLevel::warn, "peer " + to_string(c.address) + " breaks the protocol: " + what);
+  doom(c, EPROTO);
+}
+
+int Endpoint::Impl::pull(op::Peer &p, std::span<const iovec> local, std::span<const iovec> remote) {
+  Conn &c = conn_of(p);
+  return c.port->pull(c.path, local, remote);
+}
+
+std::size_t Endpoint::Impl::raw_address(const op::Peer &p, std::byte (&out)[32]) const {
+  const Address &a = conn_of(p).address;
+  if (a.is_v4()) {
+    sockaddr_in in{};
+    in.sin_family = AF_INET;
+    in.sin_port = htons(a.port);
+    in.sin_addr.s_addr = htonl(a.v4_host_order());
+    std::memcpy(out, &in, sizeof(in));
+    return sizeof(in);
+  }
+  sockaddr_in6 in6{};
+  in6.sin6_family = AF_INET6;
+  in6.sin6_port = htons(a.port);
+  std::memcpy(&in6.sin6_addr, a.ip.data(), a.ip.size());
+  std::memcpy(out, &in6, sizeof(in6));
+  return sizeof(in6);
+}
+
+} // namespace dpdkx::engine

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// The loop: what has come in, timers, what may go out, acks, off they go.
+#include "dpdkx/engine/impl.h"
+
+#include <algorithm>
+
+namespace dpdkx::engine {
+
+namespace {
+constexpr unsigned burst = 32;
+// With local peers only, nothing is timed closely: the clock is read rarely.
+constexpr std::uint32_t turns_per_clock = 32;
+} // namespace
+
+void Endpoint::Impl::refresh_clock() {
+  if (lossy_conns_ == 0 && timers_.next() == never && ++turns_since_clock_ < turns_per_clock)
+    return;
+  turns_since_clock_ = 0;
+  now_ = clock_.now();
+}
+
+unsigned Endpoint::Impl::turn() {
+  refresh_clock();
+  last_turn_ = now_;
+  ++statistics_.turns;
+  unsigned work = 0;
+  if (!backlog_.empty() || !settle_later_.empty()) [[unlikely]]
+    run_backlog();
+  if (host_.port)
+    work += poll(host_);
+  if (device_.port)
+    work += poll(device_);
+  if (timers_.next() <= now_) [[unlikely]]
+    work += run_timers();
+  if (messenger_.stepping()) [[unlikely]]
+    work += messenger_.step();
+  if (!pushes_.empty())
+    work += run_pushes();
+  if (!acks_.empty())
+    run_acks();
+  finish();
+  return work;
+}
+
+unsigned Endpoint::Impl::poll(Attachment &a) {
+  link::PathEvent events[8];
+  while (const unsigned n = a.port->poll_events(events, std::size(events), now_))
+    for (unsigned i = 0; i < n; ++i)
+      on_path_event(a, events[i]);
+
+  link::RxDatagram in[burst];
+  const unsigned n = a.port->poll(in, burst);
+  if (n == 0)
+    return 0;
+  for (unsigned i = 0; i < n; ++i)
+    on_datagram(a, in[i]);
+  a.port->release(in, n);
+  statistics_.rx_packets += n;
+  return n;
+}
+
+unsigned Endpoint::Impl::run_timers() {
+  unsigned work = 0;
+  while (timers_.next() <= now_) {
+    Conn &c = *timers_.first();
+    timers_.remove(c);
+    ++work;
+    if (c.retry_at <= now_) {
+      redial(c);
+      continue;
+    }
+    c.session.on_time(now_);
+    if (c.session.state() == session::State::dead) {
+      doom(c, -c.session.error());
+      continue;
+    }
+    if (c.path_up)
+      send_control(c);
+    resend(c);
+    if (c.session.probe_due(now_)) {
+      c.probe = true;
+      send_ack(c);
+    } else if (c.session.ack_due(now_)) {
+      send_ack(c);
+    }
+    look_again(c);
+  }
+  return work;
+}
+
+// Sessions whose operations found no room, or have become ready.
+unsigned Endpoint::Impl::run_pushes() {
+  unsigned work = 0;
+  List<Conn, &Conn::push_link> round;
+  round.splice_back(pushes_);
+  while (Conn *c = round.pop_front()) {
+    c->in_push = false;
+    if (c->doomed)
+      continue;
+    const MessageNumber before = c->tx_next;
+    if (messenger_.push(*c))
+      want_push(*c);
+    work += c->tx_next != before;
+    op::Messenger::tidy(*c);
+    look_again(*c);
+  }
+  return work;
+}
+
+void Endpoint::Impl::run_acks() {
+  List<Conn, &Conn::ack_link> round;
+  round.splice_back(acks_);
+  while (Conn *c = round.front()) {
+    round.erase(c);
+    acks_.push_back(c); // send_ack() takes it off where it belongs
+    if (c->opened && !c->doomed)
+      send_ack(*c);
+    if (c->in_ack && !c->opened) {
+      acks_.erase(c);
+      c->in_ack = false;
+    }
+  }
+}
+
+// A session's next deadline has changed.
+void Endpoint::Impl::look_again(Conn &c) {
+  if (c.doomed)
+    return;
+  if (!c.lossless)
+    c.session.set_waiting(c.traffic && c.traffic->waits(), now_);
+  else if (c.opened)
+    return; // death is the link's to tell, and nothing else is timed
+  // Never at once: what is overdue now is so for want of room, in the next turn too.
+  const Time due = std::min(c.session.deadline(), c.retry_at);
+  timers_.at_latest(c, std::max(due, now_ + Duration(1)));
+}
+
+void Endpoint::Impl::finish() {
+  close_open();
+  for (Attachment *a : {&host_, &device_})
+    if (a->dirty) {
+      a->dirty = false;
+      a->port->flush();
+    }
+  if (serving_)
+    return;
+  while (Conn *c = doomed_.pop_front())
+    bury(*c);
+}
+
+} // namespace dpdkx::engine

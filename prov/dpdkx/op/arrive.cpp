@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Frames that have come in: messages in the order of their numbers, whatever
+// order the packets came in; parts and data to their place.
+#include "dpdkx/op/messenger.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace dpdkx::op {
+
+bool Messenger::on_frame(Peer &p, const wire::Frame &f) {
+  switch (f.type) {
+  case wire::FrameType::message:
+  case wire::FrameType::tagged:
+    return on_message(p, f);
+  case wire::FrameType::segment:
+    return on_segment(p, f);
+  case wire::FrameType::rts:
+    return on_rts(p, f);
+  case wire::FrameType::cts:
+    return on_cts(p, f.cts);
+  case wire::FrameType::rdata:
+    return on_rdata(p, f.rdata);
+  case wire::FrameType::fin:
+    return on_fin(p, f.fin);
+  case wire::FrameType::pad:
+    return true;
+  }
+  return false;
+}
+
+bool Messenger::on_message(Peer &p, const wire::Frame &f) {
+  if (f.message.mn != p.rx_next) [[unlikely]]
+    return hold(p, f.message.mn, f);
+  if (!affordable(p, f.message.total)) [[unlikely]] {
+    outlet_.violation(p, "message beyond its credit");
+    return false;
+  }
+  ++p.rx_next;
+  execute(p, f.message);
+  if (p.traffic && !p.traffic->held.empty()) [[unlikely]]
+    drain_held(p);
+  return true;
+}
+
+bool Messenger::on_rts(Peer &p, const wire::Frame &f) {
+  if (f.rts.mn != p.rx_next) [[unlikely]]
+    return hold(p, f.rts.mn, f);
+  ++p.rx_next;
+  execute(p, f.rts);
+  if (p.traffic && !p.traffic->held.empty()) [[unlikely]]
+    drain_held(p);
+  return true;
+}
+
+bool Messenger::on_segment(Peer &p, const wire::Frame &f) {
+  if (Landing *l = assembly(p, f.segment.mn))
+    return assemble(*l, f.segment.offset, f.segment.payload, f.segment.len);
+  return hold(p, f.segment.mn, f);
+}
+
+Landing *Messenger::assembly(Peer &p, MessageNumber mn) {
+  if (!p.traffic)
+    return nullptr;
+  for (Landing *l = p.traffic->assemblies.front(); l; l = p.traffic->assemblies.next(l))
+    if (l->mn == mn)
+      return l;
+  return nullptr;
+}
+
+// --- Messages in their turn
+
+void Messenger::execute(Peer &p, const wire::MessageFrame &f) {
+  util_ext::Matcher &m = f.tagged ? tagged_ : untagged_;
+  RxOp *op = static_cast<RxOp *>(m.find_posted(f.tag, p.addr));
+  ++counters_.received;
+  if (f.flags & wire::frame_flag::more)
+    execute_parts(p, f, op);
+  else
+    execute_whole(p, f, op);
+}
+
+namespace {
+std::uint64_t completion_flags(bool tagged, std::uint8_t frame_flags) {
+  return (tagged ? FI_TAGGED : FI_MSG) |
+         (frame_flags & wire::frame_flag::cq_data ? FI_REMOTE_CQ_DATA : 0);
+}
+} // namespace
+
+void Messenger::execute_whole(Peer &p, const wire::MessageFrame &f, RxOp *op) {
+  const std::uint32_t charge = charge_of(f.len);
+  const std::uint64_t flags = completion_flags(f.tagged, f.flags);
+  spend(p, charge);
+  if (f.flags & wire::frame_flag::want_processed) {
+    p.owes_processed = true;
+    outlet_.want_ack(p);
+  }
+  if (op) {
+    const Place place = claim_place(*op, f.len);
+    op->memory.copy_in(place.base, f.payload, place.room);
+    give_back(&p, charge);
+    receive_done(*op, &p, p.addr, {f.len, place.room, flags, f.tag, f.data, place.base}, 0);
+    return;
+  }
+  Unexpected *u = take_unexpected(p, flags, f.tag, f.data, f.len, charge);
+  if (!u)
+    return;
+  std::memcpy(u->payload.get(), f.payload, f.len);
+  (f.tagged ? tagged_ : untagged_).add(*u);
+}
+
+void Messenger::execute_parts(Peer &p, const wire::MessageFrame &f, RxOp *op) {
+  const std::uint32_t charge = charge_of(f.total);
+  const std::uint64_t flags = completion_flags(f.tagged, f.flags);
+  spend(p, charge);
+  Landing *l = landings_.take();
+  if (!l) {
+    outlet_.violation(p, "no memory for a message in parts");
+    return;
+  }
+  l->peer = &p;
+  l->op = op;
+  l->unexpected = nullptr;
+  l->pulling = false;
+  l->base = 0;
+  l->mn = f.mn;
+  l->total = l->wanted = f.total;
+  l->received = 0;
+  l->flags = flags;
+  l->tag = f.tag;
+  l->data = f.data;
+  l->charge = charge;
+  l->sender = wire::OpId::none;
+  l->regions = 0;
+  if (op) {
+    const Place place = claim_place(*op, f.total);
+    l->base = place.base;
+    l->wanted = place.room;
+  } else {
+    l->unexpected = take_unexpected(p, flags, f.tag, f.data, f.total, charge);
+    if (!l->unexpected) {
+      landings_.give(l);
+      return;
+    }
+    l->unexpected->kind = UnexpectedKind::assembling;
+    l->unexpected->landing = l;
+    (f.tagged ? tagged_ : untagged_).add(*l->unexpected);
+  }
+  if (f.flags & wire::frame_flag::want_processed)
+    p.owes_processed = true;
+  traffic(p).assemblies.push_back(l);
+  assemble(*l, 0, f.payload, f.len);
+}
+
+bool Messenger::assemble(Landing &l, std::uint64_t offset, const std::byte *from, std::size_t n) {
+  if (offset > l.total || n > l.total - offset || l.received + n > l.total)
+    return false;
+  if (l.unexpected)
+    std::memcpy(l.unexpected->payload.get() + offset, from, n);
+  else if (l.op && offset < l.wanted)
+    l.op->memory.copy_in(l.base + offset, from, std::min<std::uint64_t>(n, l.wanted - offset));
+  l.received += n;
+  if (l.received == l.total)
+    assembled(l);
+  return true;
+}
+
+void Messenger::assembled(Landing &l) {
+  Peer &p = *l.peer;
+  p.traffic->assemblies.erase(&l);
+  if (l.unexpected) {
+    l.unexpected->kind = UnexpectedKind::whole;
+    l.unexpected->landing = nullptr;
+    landings_.give(&l);
+  } else {
+    give_back(&p, l.charge);
+    RxOp *op = l.op; // null: discarded
+    const Arrival a{l.total, l.wanted, l.flags, l.tag, l.data, l.base};
+    landings_.give(&l);
+    if (op)
+      receive_done(*op, &p, p.addr, a, 0);
+  }
+  if (p.owes_processed) {
+    outlet_.want_ack(p);
+    p.owes_processed = !p.traffic->assemblies.empty();
+  }
+}
+
+void Messenger::execute(Peer &p, const wire::RtsFrame &f) {
+  const bool tagged = f.flags & wire::frame_flag::tagged;
+  const std::uint64_t flags = completion_flags(tagged, f.flags);
+  util_ext::Matcher &m = tagged ? tagged_ : untagged_;
+  ++counters_.received;
+  // It may be one that would have been sent at once, had there been credit.
+  if (f.total <= p.rx_window * std::uint64_t{wire::credit_unit} * 2)
+    grow_window(p);
+  if (auto *op = static_cast<RxOp *>(m.find_posted(f.tag, p.addr))) {
+    land_request(*op, p, f, flags, claim_place(*op, f.total));
+    return;
+  }
+  Unexpected *u = take_unexpected(p, flags, f.tag, f.data, f.total, 0);
+  if (!u)
+    return;
+  u->kind = UnexpectedKind::request;
+  u->rts.reset(new (std::nothrow) wire::RtsFrame(f));
+  if (!u->rts) {
+    give_unexpected(*u);
+    outlet_.violation(p, "no memory for a request to send");
+    return;
+  }
+  m.add(*u);
+}
+
+// --- Frames before their turn
+
+// Keeps a copy. The session's window bounds how many there can be. On a link
+// that keeps order there is no such frame.
+bool Messenger::hold(Peer &p, MessageNumber mn, const wire::Frame &f) {
+  if (mn < p.rx_next || p.lossless)
+    return false;
+  const bool segment = f.type == wire::FrameType::segment;
+  const bool request = f.type == wire::FrameType::rts;
+  const std::byte *payload = segment ? f.segment.payload : f.message.payload;
+  const std::size_t len = request ? 0 : segment ? f.segment.len : f.message.len;
+  auto *h = new HeldFrame{{}, mn, f, std::make_unique_for_overwrite<std::byte[]>(len)};
+  if (len)
+    std::memcpy(h->payload.get(), payload, len);
+  if (segment)
+    h->frame.segment.payload = h->payload.get();
+  else if (!request)
+    h->frame.message.payload = h->payload.get();
+  // In order of number; what opens a message before its segments.
+  auto &held = traffic(p).held;
+  HeldFrame *at = held.front();
+  while (at && (at->mn < mn || (at->mn == mn && segment)))
+    at = held.next(at);
+  held.insert_before(at, h);
+  return true;
+}
+
+void Messenger::drain_held(Peer &p) {
+  auto &held = p.traffic->held;
+  while (HeldFrame *h = held.front()) {
+    const bool segment = h->frame.type == wire::FrameType::segment;
+    if (segment ? !(h->mn < p.rx_next) : h->mn != p.rx_next)
+      return;
+    held.erase(h);
+    const std::unique_ptr<HeldFrame> owner(h);
+    if (segment) {
+      if (Landing *l = assembly(p, h->mn))
+        assemble(*l, h->frame.segment.offset, h->frame.segment.payload, h->frame.segment.len);
+      continue;
+    }
+    if (h->frame.type == wire::FrameType::rts) {
+      ++p.rx_next;
+      execute(p, h->frame.rts);
+    } else if (affordable(p, h->frame.message.total)) {
+      ++p.rx_next;
+      execute(p, h->frame.message);
+    } else {
+      outlet_.violation(p, "message beyond its credit");
+      return;
+    }
+  }
+}
+
+} // namespace dpdkx::op

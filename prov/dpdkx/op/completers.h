@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Where an endpoint's operations report their end. Null: nobody wants to know.
+#pragma once
+
+#include "util_ext/cntr.h"
+#include "util_ext/cq.h"
+
+namespace dpdkx::op {
+
+struct Completers {
+  util_ext::Cq *tx_cq = nullptr;
+  util_ext::Cq *rx_cq = nullptr;
+  util_ext::Cntr *tx_cntr = nullptr; // bound with FI_SEND
+  util_ext::Cntr *rx_cntr = nullptr; // bound with FI_RECV
+  bool source = false;               // FI_SOURCE: entries carry the sender's fi_addr_t
+  bool source_err = false;           // FI_SOURCE_ERR: unknown senders are told as errors
+};
+
+} // namespace dpdkx::op

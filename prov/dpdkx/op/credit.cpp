@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Credit: how much a peer may send without being asked for it, so that memory
+// for messages that nobody has posted a receive for is bounded. Windows start
+// small and grow with use, from a pool that all peers share.
+#include "dpdkx/op/messenger.h"
+
+#include <algorithm>
+
+namespace dpdkx::op {
+
+// What a message of that length costs: its header counts as one unit.
+std::uint32_t Messenger::charge_of(std::size_t len) {
+  return static_cast<std::uint32_t>(1 + (len + wire::credit_unit - 1) / wire::credit_unit);
+}
+
+// Whether the peer was allowed to send such a message unasked.
+bool Messenger::affordable(const Peer &p, std::uint64_t total) const {
+  const std::uint32_t left = p.rx_limit() - p.rx_used;
+  return total / wire::credit_unit < left && charge_of(total) <= left;
+}
+
+void Messenger::spend(Peer &p, std::uint32_t charge) {
+  p.rx_used += charge;
+  if (p.rx_told - p.rx_used < p.rx_window / 4) [[unlikely]]
+    grow_window(p);
+}
+
+// The peer is short of credit. It gets more if it is not for want of receives.
+void Messenger::grow_window(Peer &p) {
+  const std::uint32_t unread = p.rx_used - p.rx_released;
+  const std::uint32_t most = static_cast<std::uint32_t>(limits_.unexpected_peer / wire::credit_unit);
+  const std::uint32_t more = std::min(p.rx_window, most > p.rx_window ? most - p.rx_window : 0);
+  if (unread > p.rx_window / 2 || more == 0 ||
+      promised_units_ + more > limits_.unexpected_pool / wire::credit_unit)
+    return;
+  p.rx_window += more;
+  promised_units_ += more;
+  outlet_.want_ack(p);
+}
+
+void Messenger::give_back(Peer *p, std::uint32_t charge) {
+  if (!p || charge == 0)
+    return;
+  p->rx_released += charge;
+  if (p->rx_limit() - p->rx_told >= p->rx_window / 2) [[unlikely]]
+    outlet_.want_ack(*p);
+}
+
+void Messenger::release_window(Peer &p) {
+  if (p.rx_window > first_window_)
+    promised_units_ -= p.rx_window - first_window_;
+  p.rx_window = 0;
+}
+
+} // namespace dpdkx::op

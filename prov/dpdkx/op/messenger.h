@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Messages over sessions: eager in one packet, in several, or by rendezvous;
+// matching, unexpected messages, completion levels, credit. One per endpoint;
+// not thread-safe: the endpoint's lock covers it.
+#pragma once
+
+#include "dpdkx/op/completers.h"
+#include "dpdkx/op/outlet.h"
+#include "dpdkx/op/peer.h"
+#include "dpdkx/op/request.h"
+
+#include <cerrno>
+#include <vector>
+
+namespace dpdkx::op {
+
+struct Limits {
+  std::size_t tx_size, rx_size, inject_size;
+  std::size_t rendezvous_host, rendezvous_device;
+  std::size_t unexpected_pool, unexpected_peer; // bytes
+  bool pull;
+};
+
+struct MessengerCounters {
+  std::uint64_t sent = 0, received = 0, unexpected = 0, rendezvous = 0;
+};
+
+class Messenger {
+public:
+  Messenger(const Limits &, const Completers &, Outlet &);
+  ~Messenger(); // ends what is left without completions
+
+  // --- From the application. As engine::Endpoint says.
+  ssize_t send(Peer &, const SendRequest &);
+  ssize_t receive(const ReceiveRequest &);
+  int cancel(const void *context);
+  // The completion of a send that can't even start.
+  void refuse(const SendRequest &, int error);
+
+  // --- From the engine.
+  // The session is up: its first numbers, credit, and what a packet carries.
+  struct Opening {
+    MessageNumber tx_first, rx_first;
+    std::uint32_t tx_credit, rx_credit; // units
+    std::uint32_t max_frames;
+    bool lossless, can_pull;
+  };
+  void opened(Peer &, const Opening &);
+  // False: the frame makes no sense; it has been ignored.
+  bool on_frame(Peer &, const wire::Frame &);
+  // What the peer told: noted at once; settle() ends the operations it ends.
+  static void note(Peer &, MessageNumber processed, std::uint32_t credit_limit);
+  void settle(Peer &);
+  // Sends what can be sent. False: nothing is left to send.
+  bool push(Peer &);
+  // Pulls a bounded amount of memory. False: nothing was left to pull.
+  bool step();
+  bool stepping() const { return !pulls_.empty(); }
+  // The peer is gone: all that was to or from it ends with `error` (positive).
+  void fail(Peer &, int error);
+  // Moves what waits to be sent to another peer structure of the same peer.
+  void hand_over(Peer &from, Peer &to);
+  void source_known(Peer &);
+  // Frees what an idle peer needs not keep.
+  static void tidy(Peer &);
+  // Whether anything has yet to be handed to a session that nobody waits for:
+  // injected sends, answers to peers.
+  bool promised();
+  // Forgets everything of the peer, without completions.
+  void abandon(Peer &);
+
+  std::size_t min_multi_recv = 64;
+  const MessengerCounters &counters() const { return counters_; }
+
+private:
+  // send.cpp
+  bool send_whole(Peer &, const SendRequest &, TxOp *);
+  ssize_t enqueue(Peer &, const SendRequest &);
+  TxOp *take_tx(Peer &, const SendRequest &);
+  enum class Route : std::uint8_t { whole, parts, rendezvous };
+  Route route(const Peer &, std::size_t len, std::uint64_t flags, std::uint32_t charge) const;
+  bool start(Peer &, TxOp &);      // false: no room
+  bool send_parts(Peer &, TxOp &); // false: no room
+  void sent(Peer &, TxOp &);       // wholly handed to the session
+  void release(TxOp &);
+  void end(TxOp &, int error);
+  void report_send(std::uint64_t flags, void *context, std::size_t len, int error);
+
+  // rendezvous.cpp
+  bool request(Peer &, TxOp &);
+  bool stream(Peer &);
+  bool send_control(Peer &, const ControlFrame &);
+  void send_or_queue(Peer &, const ControlFrame &);
+  bool flush_control(Peer &);
+  void send_cts(Landing &);
+  void send_fin(Peer &, wire::OpId sender, int status);
+  bool on_cts(Peer &, const wire::CtsFrame &);
+  bool on_fin(Peer &, const wire::FinFrame &);
+  bool on_rdata(Peer &, const wire::RdataFrame &);
+  void begin_rendezvous(Landing &);
+  bool pull_some(Landing &);
+  void rendezvous_done(Landing &);
+
+  // arrive.cpp
+  bool on_message(Peer &, const wire::Frame &);
+  bool on_segment(Peer &, const wire::Frame &);
+  bool on_rts(Peer &, const wire::Frame &);
+  void execute(Peer &, const wire::MessageFrame &);
+  void execute_whole(Peer &, const wire::MessageFrame &, RxOp *);
+  void execute_parts(Peer &, const wire::MessageFrame &, RxOp *);
+  void execute(Peer &, const wire::RtsFrame &);
+  Landing *assembly(Peer &, MessageNumber);
+  bool hold(Peer &, MessageNumber, const wire::Frame &);
+  void drain_held(Peer &);
+  bool assemble(Landing &, std::uint64_t offset, const std::byte *, std::size_t);
+  void assembled(Landing &);
+
+  // credit.cpp
+  static std::uint32_t charge_of(std::size_t len);
+  bool affordable(const Peer &, std::uint64_t total) const;
+  void spend(Peer &, std::uint32_t charge);
+  void grow_window(Peer &);
+  void give_back(Peer *, std::uint32_t charge);
+
+  // receive.cpp
+  ssize_t receive_special(const ReceiveRequest &);
+  void peek(const ReceiveRequest &);
+  ssize_t receive_claimed(const ReceiveRequest &);
+  void attach(RxOp &, Unexpected &);
+  RxOp *take_rx(const ReceiveRequest &);
+  struct Place {
+    std::size_t base;   // in the receive's memory
+    std::uint64_t room; // bytes of the message that fit
+  };
+  Place claim_place(RxOp &, std::uint64_t total);
+  void land_request(RxOp &, Peer &, const wire::RtsFrame &, std::uint64_t flags, const Place &);
+  struct Arrival {
+    std::uint64_t total, placed, flags, tag, data;
+    std::size_t base;
+  };
+  void report_receive(const RxOp &, const Peer *, fi_addr_t src, const Arrival &, int error,
+                      bool last);
+  void receive_done(RxOp &, const Peer *, fi_addr_t src, const Arrival &, int error);
+  Unexpected *take_unexpected(Peer &, std::uint64_t flags, std::uint64_t tag, std::uint64_t data,
+                              std::uint64_t total, std::uint32_t charge);
+  void give_unexpected(Unexpected &);
+  void discard(Unexpected &);
+  void forget(Unexpected &);
+
+  // peers.cpp
+  template <class L> void end_all(L &, int error);
+  void fail_landings(Peer &, int error);
+  void fail_unexpected(Peer &);
+  void release_window(Peer &);
+  Traffic &traffic(Peer &);
+
+  util_ext::Matcher &matcher(std::uint64_t flags) {
+    return flags & FI_TAGGED ? tagged_ : untagged_;
+  }
+
+  const Limits limits_;
+  const Completers &completers_;
+  Outlet &outlet_;
+  util_ext::Matcher tagged_, untagged_;
+  Slab<TxOp> tx_;
+  Slab<RxOp> rx_;
+  Slab<Landing> landings_;
+  List<Landing, &Landing::pull_link> pulls_;
+  std::vector<Unexpected *> claimed_;
+  Unexpected *free_unexpected_ = nullptr;
+  std::size_t promised_units_ = 0; // credit windows beyond the first, all peers
+  std::uint32_t first_window_ = 0;  // units
+  MessengerCounters counters_;
+};
+
+} // namespace dpdkx::op

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Operations under way: sends, receives, and messages on their way into a
+// receive. All live in slabs of the messenger.
+#pragma once
+
+#include "dpdkx/base/list.h"
+#include "dpdkx/base/slab.h"
+#include "dpdkx/op/request.h"
+#include "dpdkx/wire/packet.h"
+#include "util_ext/match.h"
+
+namespace dpdkx::op {
+
+struct Peer;
+
+// The application's scattered memory.
+struct Memory {
+  iovec iov[max_iov];
+  std::uint32_t count = 0;
+  std::size_t len = 0; // total
+
+  void set(const iovec *from, std::size_t n, std::size_t total);
+  // Both clip to what there is and return the bytes copied.
+  std::size_t copy_out(std::size_t offset, std::byte *to, std::size_t n) const;
+  std::size_t copy_in(std::size_t offset, const std::byte *from, std::size_t n) const;
+  // The pieces that make up [offset, offset + n); returns their number.
+  std::size_t slice(std::size_t offset, std::size_t n, iovec *out) const;
+};
+
+enum class TxStage : std::uint8_t {
+  queued,     // nothing sent
+  partial,    // a message in several parts, some sent
+  requested,  // rts sent
+  streaming,  // cts has come
+  streamed,   // all data handed to the session
+  waiting,    // for an ack, or the processed position
+  ended,      // fin has come
+};
+
+struct TxOp : SlabItem {
+  ListLink<TxOp> link;
+  Peer *peer = nullptr;
+  TxStage stage = TxStage::queued;
+  Memory memory;
+  std::byte *owned = nullptr; // FI_INJECT: the copy that `memory` names
+  std::uint64_t flags = 0, tag = 0, data = 0;
+  void *context = nullptr;
+  MessageNumber mn;
+  PacketNumber last_pn;          // the last packet that carries a part of it
+  std::uint64_t offset = 0;      // bytes handed to the session
+  std::uint64_t wanted = 0;      // rendezvous: bytes the receiver takes
+  wire::OpId receiver = wire::OpId::none;
+  int status = 0;                // rendezvous: what fin said
+};
+
+struct RxOp : SlabItem, util_ext::PostedReceive {
+  Memory memory;
+  std::uint64_t flags = 0;
+  void *context = nullptr;
+  bool posted = false;       // the matcher has it
+  bool spent = false;        // takes no further message
+  std::uint32_t landing = 0; // messages on their way in
+  std::size_t used = 0;      // multi-receive: bytes given to messages
+};
+
+struct Unexpected;
+
+// A message on its way into a receive, or into a buffer of ours while nobody
+// has posted one.
+struct Landing : SlabItem {
+  ListLink<Landing> link;
+  ListLink<Landing> pull_link;
+  Peer *peer = nullptr;
+  RxOp *op = nullptr;               // null: unexpected
+  Unexpected *unexpected = nullptr; // null: matched
+  bool pulling = false;
+  std::size_t base = 0;             // where it starts in the receive's memory
+  MessageNumber mn;
+  std::uint64_t total = 0;          // of the message, bytes
+  std::uint64_t wanted = 0;         // as much as there is room for
+  std::uint64_t received = 0;
+  std::uint64_t flags = 0;          // FI_MSG or FI_TAGGED, FI_REMOTE_CQ_DATA
+  std::uint64_t tag = 0, data = 0;
+  std::uint32_t charge = 0;
+  bool want_processed = false;
+  wire::OpId sender = wire::OpId::none;
+  std::uint8_t regions = 0;
+  wire::RemoteRegion region[wire::max_rts_regions];
+};
+
+enum class UnexpectedKind : std::uint8_t { whole, assembling, request };
+
+struct Unexpected : util_ext::UnexpectedMessage {
+  UnexpectedKind kind = UnexpectedKind::whole;
+  Peer *peer = nullptr; // null: gone since
+  std::uint64_t total = 0, data = 0, flags = 0;
+  std::uint32_t charge = 0;
+  std::unique_ptr<std::byte[]> payload; // whole, assembling
+  Landing *landing = nullptr;           // assembling
+  std::unique_ptr<wire::RtsFrame> rts;  // request
+  void *claimant = nullptr;             // the context that has claimed it
+  Unexpected *free_next = nullptr;
+};
+
+} // namespace dpdkx::op

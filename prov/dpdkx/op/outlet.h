@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// How the operation layer sends: frames into packets of a session. Implemented
+// by the engine, which knows sessions' links.
+#pragma once
+
+#include "dpdkx/op/peer.h"
+
+#include <span>
+
+namespace dpdkx::op {
+
+class Outlet {
+public:
+  // Room for `len` bytes of frames (<= peer.max_frames) in a packet to that
+  // peer; null: none now (window, link). Follow with commit() of as many bytes.
+  virtual std::byte *begin(Peer &, std::uint32_t len) = 0;
+  // The number of the packet that carries the frames. With a `source`, `len`
+  // includes bytes that are still to come from the operation's memory: the
+  // last `tail` ones, from `offset` on. They are read when the packet leaves,
+  // and again at a resend, until it has been acknowledged.
+  virtual PacketNumber commit(Peer &, std::uint32_t len, const TxOp *source = nullptr,
+                              std::uint64_t offset = 0, std::uint32_t tail = 0) = 0;
+
+  // There is something to send that found no room, or has become ready.
+  virtual void want_push(Peer &) = 0;
+  // An ack block is to leave soon by itself if nothing else does.
+  virtual void want_ack(Peer &) = 0;
+  // Ask the peer where it stands.
+  virtual void want_probe(Peer &) = 0;
+  // The packet number before which everything has been acknowledged.
+  virtual PacketNumber acked(const Peer &) const = 0;
+
+  // The peer breaks the protocol: it is to be failed once this turn is over.
+  virtual void violation(Peer &, const char *what) = 0;
+
+  // Reads the peer's memory; see link::Port::pull.
+  virtual int pull(Peer &, std::span<const iovec> local, std::span<const iovec> remote) = 0;
+
+  // The peer's address as a sockaddr; returns its size.
+  virtual std::size_t raw_address(const Peer &, std::byte (&out)[32]) const = 0;
+
+protected:
+  ~Outlet() = default;
+};
+
+} // namespace dpdkx::op

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// What the operation layer keeps for each peer. The idle part is small; lists
+// of operations exist only while there is traffic that they hold.
+#pragma once
+
+#include "dpdkx/base/seq.h"
+#include "dpdkx/op/ops.h"
+
+#include <memory>
+
+namespace dpdkx::op {
+
+// A control frame that waits for room. They are few and small.
+struct ControlFrame {
+  wire::FrameType type; // cts or fin
+  wire::CtsFrame cts;
+  wire::FinFrame fin;
+  ListLink<ControlFrame> link;
+};
+
+// A frame that came before its turn, with a copy of its payload.
+struct HeldFrame {
+  ListLink<HeldFrame> link;
+  MessageNumber mn;
+  wire::Frame frame;
+  std::unique_ptr<std::byte[]> payload;
+};
+
+struct Traffic {
+  // Sending. An operation is in exactly one of these lists.
+  List<TxOp, &TxOp::link> pending;            // not wholly handed to the session, in order
+  List<TxOp, &TxOp::link> awaiting_ack;       // by packet number
+  List<TxOp, &TxOp::link> awaiting_processed; // by message number
+  List<TxOp, &TxOp::link> requested;          // rendezvous: rts sent, waits for cts or fin
+  List<TxOp, &TxOp::link> streaming;          // rendezvous: cts has come
+  List<TxOp, &TxOp::link> streamed;           // all data sent, waits for fin
+  List<TxOp, &TxOp::link> ended;              // fin has come; resends may still read the memory
+  List<ControlFrame, &ControlFrame::link> control;
+
+  // Receiving.
+  List<Landing, &Landing::link> assemblies; // messages in several parts, in order of mn
+  List<Landing, &Landing::link> receiving;  // rendezvous
+  List<HeldFrame, &HeldFrame::link> held;   // in order of mn
+
+  bool to_send() const { return !pending.empty() || !control.empty() || !streaming.empty(); }
+  // Whether the peer owes something: its silence counts then.
+  bool waits() const {
+    return to_send() || !awaiting_ack.empty() || !awaiting_processed.empty() ||
+           !requested.empty() || !streamed.empty() || !ended.empty() || !assemblies.empty() ||
+           !receiving.empty();
+  }
+  bool idle() const { return !waits() && held.empty(); }
+};
+
+struct Peer {
+  fi_addr_t addr = FI_ADDR_NOTAVAIL; // in the endpoint's AV
+  std::unique_ptr<Traffic> traffic;
+
+  MessageNumber tx_next;      // the next message sent gets this number
+  MessageNumber tx_processed; // every message before it has been processed by the peer
+  MessageNumber rx_next;      // the next message to be executed
+
+  // Credit, in units of wire::credit_unit, as positions that wrap.
+  std::uint32_t tx_used = 0, tx_limit = 0;      // what we have spent, and may spend
+  std::uint32_t rx_used = 0, rx_released = 0;   // what the peer has spent, and has back
+  std::uint32_t rx_window = 0, rx_told = 0;     // what it may have out; limit as last told
+
+  std::uint32_t max_frames = 0; // bytes of frames that one packet carries; 0: no session yet
+  bool lossless = false;        // what has been handed over arrives
+  bool can_pull = false;        // its memory can be read
+  bool owes_processed = false;  // it waits for a processed position that has yet to be reached
+
+  std::uint32_t rx_limit() const { return rx_released + rx_window; }
+  MessageNumber processed() const {
+    return traffic && !traffic->assemblies.empty() ? traffic->assemblies.front()->mn : rx_next;
+  }
+};
+
+} // namespace dpdkx::op

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Peers that come, go, and are forgotten.
+#include "dpdkx/op/messenger.h"
+
+#include <algorithm>
+#include <new>
+
+namespace dpdkx::op {
+
+Messenger::Messenger(const Limits &limits, const Completers &completers, Outlet &outlet)
+    : limits_(limits), completers_(completers), outlet_(outlet), tx_(limits.tx_size),
+      rx_(limits.rx_size), landings_(SIZE_MAX) {}
+
+Messenger::~Messenger() {
+  for (util_ext::Matcher *m : {&tagged_, &untagged_})
+    m->for_each_unexpected([&](util_ext::UnexpectedMessage &message) {
+      m->remove(message);
+      give_unexpected(static_cast<Unexpected &>(message));
+    });
+  for (Unexpected *u : claimed_)
+    give_unexpected(*u);
+  while (Unexpected *u = free_unexpected_) {
+    free_unexpected_ = u->free_next;
+    delete u;
+  }
+  tx_.for_each_taken([](TxOp &op) { delete[] op.owned; });
+}
+
+Traffic &Messenger::traffic(Peer &p) {
+  if (!p.traffic)
+    p.traffic = std::make_unique<Traffic>();
+  return *p.traffic;
+}
+
+void Messenger::opened(Peer &p, const Opening &o) {
+  p.tx_next = p.tx_processed = o.tx_first;
+  p.rx_next = o.rx_first;
+  p.tx_used = 0;
+  p.tx_limit = o.tx_credit;
+  p.rx_used = p.rx_released = 0;
+  p.rx_window = p.rx_told = first_window_ = o.rx_credit;
+  p.max_frames = o.max_frames;
+  p.lossless = o.lossless;
+  p.can_pull = o.can_pull;
+  if (p.traffic && p.traffic->to_send())
+    outlet_.want_push(p);
+}
+
+void Messenger::tidy(Peer &p) {
+  if (p.traffic && p.traffic->idle())
+    p.traffic.reset();
+}
+
+void Messenger::source_known(Peer &p) {
+  for (util_ext::Matcher *m : {&tagged_, &untagged_})
+    m->for_each_unexpected([&](util_ext::UnexpectedMessage &message) {
+      if (static_cast<Unexpected &>(message).peer == &p)
+        m->set_source(message, p.addr);
+    });
+  for (Unexpected *u : claimed_)
+    if (u->peer == &p)
+      u->src = p.addr;
+}
+
+void Messenger::hand_over(Peer &from, Peer &to) {
+  if (!from.traffic)
+    return;
+  while (TxOp *op = from.traffic->pending.pop_front()) {
+    op->peer = &to;
+    traffic(to).pending.push_back(op);
+  }
+  if (to.traffic && to.traffic->to_send())
+    outlet_.want_push(to);
+}
+
+bool Messenger::promised() {
+  bool any = false;
+  tx_.for_each_taken([&](const TxOp &op) { any |= !(op.flags & FI_COMPLETION); });
+  return any;
+}
+
+template <class L> void Messenger::end_all(L &list, int error) {
+  while (TxOp *op = list.pop_front()) {
+    if (error)
+      end(*op, error);
+    else
+      release(*op);
+  }
+}
+
+// Messages half come in: their receives end.
+void Messenger::fail_landings(Peer &p, int error) {
+  Traffic &t = *p.traffic;
+  t.receiving.splice_back(t.assemblies);
+  while (Landing *l = t.receiving.pop_front()) {
+    if (l->pulling)
+      pulls_.erase(l);
+    if (l->unexpected)
+      l->unexpected->landing = nullptr; // fail_unexpected() takes it
+    RxOp *op = l->op;
+    const Arrival a{l->received, l->received, l->flags, l->tag, l->data, l->base};
+    landings_.give(l);
+    if (op && error)
+      receive_done(*op, &p, p.addr, a, error);
+    else if (op && --op->landing == 0 && op->spent)
+      rx_.give(op);
+  }
+}
+
+// What has come whole stays; what can't be completed any more goes.
+void Messenger::fail_unexpected(Peer &p) {
+  const auto gone = [&](Unexpected &u) {
+    if (u.peer != &p)
+      return false;
+    u.peer = nullptr;
+    return u.kind != UnexpectedKind::whole;
+  };
+  for (util_ext::Matcher *m : {&tagged_, &untagged_})
+    m->for_each_unexpected([&](util_ext::UnexpectedMessage &message) {
+      auto &u = static_cast<Unexpected &>(message);
+      if (!gone(u))
+        return;
+      m->remove(message);
+      give_unexpected(u);
+    });
+  std::erase_if(claimed_, [&](Unexpected *u) {
+    if (!gone(*u))
+      return false;
+    give_unexpected(*u);
+    return true;
+  });
+}
+
+void Messenger::fail(Peer &p, int error) {
+  release_window(p);
+  p.max_frames = 0;
+  if (p.traffic) {
+    fail_landings(p, error);
+    end_all(p.traffic->awaiting_ack, error);
+    end_all(p.traffic->awaiting_processed, error);
+    end_all(p.traffic->ended, error);
+    end_all(p.traffic->streamed, error);
+    end_all(p.traffic->streaming, error);
+    end_all(p.traffic->requested, error);
+    end_all(p.traffic->pending, error);
+    while (ControlFrame *c = p.traffic->control.pop_front())
+      delete c;
+    while (HeldFrame *h = p.traffic->held.pop_front())
+      delete h;
+    p.traffic.reset();
+  }
+  fail_unexpected(p);
+}
+
+void Messenger::abandon(Peer &p) { fail(p, 0); }
+
+} // namespace dpdkx::op

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// The sending side of messages: which protocol, in what order, and when an
+// operation is over.
+#include "dpdkx/op/messenger.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace dpdkx::op {
+
+namespace {
+
+constexpr std::uint64_t level_flags =
+    FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE;
+
+std::uint8_t frame_flags(std::uint64_t flags) {
+  std::uint8_t f = 0;
+  if (flags & FI_REMOTE_CQ_DATA)
+    f |= wire::frame_flag::cq_data;
+  if (flags & FI_DELIVERY_COMPLETE)
+    f |= wire::frame_flag::want_processed;
+  return f;
+}
+
+// The sender may forget the message as soon as it has been handed over.
+bool ends_when_handed_over(const Peer &p, std::uint64_t flags) {
+  if (flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE))
+    return false;
+  return p.lossless || (flags & FI_INJECT_COMPLETE) || !(flags & FI_COMPLETION);
+}
+
+} // namespace
+
+void Messenger::report_send(std::uint64_t flags, void *context, std::size_t len, int error) {
+  const std::uint64_t kind = FI_SEND | (flags & (FI_MSG | FI_TAGGED));
+  if (error == 0) {
+    if (flags & FI_COMPLETION)
+      completers_.tx_cq->write({.op_context = context, .flags = kind});
+    if (completers_.tx_cntr)
+      completers_.tx_cntr->add(1);
+    return;
+  }
+  // An injected send has no context that anyone could tell it by.
+  if (completers_.tx_cq && !((flags & FI_INJECT) && !(flags & FI_COMPLETION)))
+    completers_.tx_cq->write_error({.entry = {.op_context = context, .flags = kind, .len = len},
+                                    .err = error,
+                                    .prov_errno = error});
+  if (completers_.tx_cntr)
+    completers_.tx_cntr->add_error(1);
+}
+
+void Messenger::refuse(const SendRequest &r, int error) {
+  report_send(r.flags, r.context, r.len, error);
+}
+
+ssize_t Messenger::send(Peer &p, const SendRequest &r) {
+  if (completers_.tx_cq && !completers_.tx_cq->room())
+    return -FI_EAGAIN;
+  if (p.max_frames != 0 && (!p.traffic || p.traffic->pending.empty()) &&
+      !(r.flags & (FI_FENCE | FI_MATCH_COMPLETE))) {
+    const std::uint32_t charge = charge_of(r.len);
+    if (route(p, r.len, r.flags, charge) == Route::whole) {
+      TxOp *op = nullptr;
+      if (!ends_when_handed_over(p, r.flags)) {
+        op = take_tx(p, r);
+        if (!op)
+          return -FI_EAGAIN;
+      }
+      if (send_whole(p, r, op))
+        return 0;
+      if (op)
+        release(*op);
+    }
+  }
+  return enqueue(p, r);
+}
+
+Messenger::Route Messenger::route(const Peer &p, std::size_t len, std::uint64_t flags,
+                                  std::uint32_t charge) const {
+  const std::size_t limit = p.lossless ? limits_.rendezvous_host : limits_.rendezvous_device;
+  const bool credit = static_cast<std::int32_t>(p.tx_limit - (p.tx_used + charge)) >= 0;
+  if (len > limit || !credit || (flags & FI_MATCH_COMPLETE))
+    return Route::rendezvous;
+  // 24: a message frame with tag and CQ data.
+  return len + 24 <= p.max_frames ? Route::whole : Route::parts;
+}
+
+// One packet, straight from the application's memory. `op` stays behind when
+// the operation is not over with that.
+bool Messenger::send_whole(Peer &p, const SendRequest &r, TxOp *op) {
+  wire::MessageFrame f;
+  f.tagged = r.flags & FI_TAGGED;
+  f.flags = frame_flags(r.flags);
+  f.len = static_cast<std::uint16_t>(r.len);
+  f.mn = p.tx_next;
+  f.tag = r.tag;
+  f.data = r.data;
+  const std::size_t head = wire::size_of(f);
+  const std::uint32_t len = static_cast<std::uint32_t>(head + r.len);
+  std::byte *out = outlet_.begin(p, len);
+  if (!out)
+    return false;
+  std::byte *to = wire::encode(out, f);
+  for (std::size_t i = 0; i < r.iov_count; ++i) {
+    if (r.iov[i].iov_len)
+      std::memcpy(to, r.iov[i].iov_base, r.iov[i].iov_len);
+    to += r.iov[i].iov_len;
+  }
+  const PacketNumber pn = outlet_.commit(p, len);
+  ++p.tx_next;
+  p.tx_used += charge_of(r.len);
+  ++counters_.sent;
+  if (!op) {
+    report_send(r.flags, r.context, r.len, 0);
+    return true;
+  }
+  op->mn = f.mn;
+  op->last_pn = pn;
+  op->offset = r.len;
+  sent(p, *op);
+  return true;
+}
+
+TxOp *Messenger::take_tx(Peer &p, const SendRequest &r) {
+  TxOp *op = tx_.take();
+  if (!op)
+    return nullptr;
+  op->peer = &p;
+  op->stage = TxStage::queued;
+  op->memory.set(r.iov, r.iov_count, r.len);
+  op->owned = nullptr;
+  op->flags = r.flags;
+  op->tag = r.tag;
+  op->data = r.data;
+  op->context = r.context;
+  op->offset = op->wanted = 0;
+  op->receiver = wire::OpId::none;
+  op->status = 0;
+  return op;
+}
+
+ssize_t Messenger::enqueue(Peer &p, const SendRequest &r) {
+  Traffic &t = traffic(p);
+  TxOp *op = take_tx(p, r);
+  if (!op)
+    return -FI_EAGAIN;
+  if (r.flags & FI_INJECT && r.len) {
+    op->owned = new (std::nothrow) std::byte[r.len];
+    if (!op->owned) {
+      release(*op);
+      return -FI_ENOMEM;
+    }
+    op->memory.copy_out(0, op->owned, r.len);
+    const iovec all{op->owned, r.len};
+    op->memory.set(&all, 1, r.len);
+  }
+  t.pending.push_back(op);
+  if (t.pending.front() == op && p.max_frames != 0)
+    push(p);
+  if (t.to_send())
+    outlet_.want_push(p);
+  return 0;
+}
+
+// Puts the operation where it waits for its end, or ends it.
+void Messenger::sent(Peer &p, TxOp &op) {
+  if (ends_when_handed_over(p, op.flags)) {
+    end(op, 0);
+    return;
+  }
+  op.stage = TxStage::waiting;
+  Traffic &t = traffic(p);
+  if (op.flags & FI_DELIVERY_COMPLETE)
+    t.awaiting_processed.push_back(&op);
+  else
+    t.awaiting_ack.push_back(&op);
+}
+
+void Messenger::release(TxOp &op) {
+  delete[] op.owned;
+  op.owned = nullptr;
+  tx_.give(&op);
+}
+
+void Messenger::end(TxOp &op, int error) {
+  report_send(op.flags, op.context, op.memory.len, error);
+  release(op);
+}
+
+bool Messenger::push(Peer &p) {
+  if (!p.traffic)
+    return false;
+  Traffic &t = *p.traffic;
+  if (p.max_frames == 0)
+    return t.to_send();
+  if (!flush_control(p))
+    return true;
+  while (TxOp *op = t.pending.front()) {
+    if (!start(p, *op))
+      break;
+  }
+  if (!stream(p))
+    return true;
+  return t.to_send();
+}
+
+// Takes the operation off `pending` once it is wholly handed over or asked for.
+bool Messenger::start(Peer &p, TxOp &op) {
+  Traffic &t = *p.traffic;
+  if (op.stage == TxStage::queued && (op.flags & FI_FENCE)) {
+    const bool open = !t.requested.empty() || !t.streaming.empty() || !t.streamed.empty() ||
+                      !t.ended.empty() || p.tx_processed != p.tx_next;
+    if (open) {
+      outlet_.want_probe(p);
+      return false;
+    }
+  }
+  if (op.stage == TxStage::partial)
+    return send_parts(p, op);
+
+  const std::uint32_t charge = charge_of(op.memory.len);
+  switch (route(p, op.memory.len, op.flags, charge)) {
+  case Route::rendezvous:
+    return request(p, op);
+  case Route::parts:
+    return send_parts(p, op);
+  case Route::whole:
+    break;
+  }
+  const SendRequest r{.iov = op.memory.iov,
+                      .iov_count = op.memory.count,
+                      .len = op.memory.len,
+                      .tag = op.tag,
+                      .data = op.data,
+                      .flags = op.flags,
+                      .context = op.context};
+  TxOp *keep = ends_when_handed_over(p, op.flags) ? nullptr : &op;
+  t.pending.erase(&op);
+  if (!send_whole(p, r, keep)) {
+    t.pending.push_front(&op);
+    return false;
+  }
+  if (!keep)
+    release(op);
+  return true;
+}
+
+// A message in several packets: its first part opens it, segments follow.
+bool Messenger::send_parts(Peer &p, TxOp &op) {
+  while (op.stage == TxStage::queued || op.offset < op.memory.len) {
+    const bool first = op.stage == TxStage::queued;
+    wire::MessageFrame f;
+    f.tagged = op.flags & FI_TAGGED;
+    f.flags = frame_flags(op.flags) | wire::frame_flag::more;
+    f.tag = op.tag;
+    f.data = op.data;
+    f.total = op.memory.len;
+    f.mn = p.tx_next;
+    const std::size_t head = first ? wire::size_of(f) : wire::segment_frame_size;
+    const std::size_t part = std::min(op.memory.len - op.offset, p.max_frames - head);
+    std::byte *out = outlet_.begin(p, static_cast<std::uint32_t>(head + part));
+    if (!out)
+      return false;
+    if (first) {
+      f.len = static_cast<std::uint16_t>(part);
+      out = wire::encode(out, f);
+      op.mn = f.mn;
+      op.stage = TxStage::partial;
+      ++p.tx_next;
+      p.tx_used += charge_of(op.memory.len);
+      ++counters_.sent;
+    } else {
+      wire::SegmentFrame s;
+      s.len = static_cast<std::uint16_t>(part);
+      s.mn = op.mn;
+      s.offset = static_cast<std::uint32_t>(op.offset);
+      out = wire::encode(out, s);
+    }
+    op.memory.copy_out(op.offset, out, part);
+    op.last_pn = outlet_.commit(p, static_cast<std::uint32_t>(head + part));
+    op.offset += part;
+  }
+  p.traffic->pending.erase(&op);
+  sent(p, op);
+  return true;
+}
+
+void Messenger::note(Peer &p, MessageNumber processed, std::uint32_t credit_limit) {
+  if (p.tx_processed < processed && processed <= p.tx_next)
+    p.tx_processed = processed;
+  if (static_cast<std::int32_t>(credit_limit - p.tx_limit) > 0)
+    p.tx_limit = credit_limit;
+}
+
+void Messenger::settle(Peer &p) {
+  if (!p.traffic)
+    return;
+  Traffic &t = *p.traffic;
+  const PacketNumber acked = outlet_.acked(p);
+  while (TxOp *op = t.awaiting_ack.front()) {
+    if (!(op->last_pn < acked))
+      break;
+    t.awaiting_ack.erase(op);
+    end(*op, 0);
+  }
+  while (TxOp *op = t.awaiting_processed.front()) {
+    if (!(op->mn < p.tx_processed))
+      break;
+    t.awaiting_processed.erase(op);
+    end(*op, 0);
+  }
+  for (TxOp *op = t.ended.front(), *next; op; op = next) {
+    next = t.ended.next(op);
+    if (op->last_pn < acked) {
+      t.ended.erase(op);
+      end(*op, op->status);
+    }
+  }
+}
+
+} // namespace dpdkx::op
