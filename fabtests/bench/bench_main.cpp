@@ -1,0 +1,41 @@
+#include "bench_main.h"
+
+#include "common/settings.h"
+
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace fabtest {
+
+void add_bench_options(CLI::App &app, bench_options &options)
+{
+  config().pin = true;
+  add_options(app);
+  app.add_option("--what", options.what, "which measurements")->delimiter(',');
+  app.add_option("--sizes", options.sizes, "message sizes in bytes")->delimiter(',');
+  app.add_option("--milliseconds", options.how.milliseconds, "time for each figure");
+  app.add_option("--batches", options.how.batches, "values for each figure");
+}
+
+int run_bench(const rank_body &body)
+{
+  try {
+    launcher_group group;
+    if (!group.coordinates()) {
+      group.serve([&](const std::string &) { return body; });
+      return 0;
+    }
+    const run_limits limits{config().limit(300), 0};
+    const outcome result = group.run("bench", 2, body, limits);
+    if (result.result == outcome::verdict::passed)
+      return 0;
+    fmt::print(stderr, "{}\n", result.text);
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "{}\n", e.what());
+  }
+  return 1;
+}
+
+} // namespace fabtest

@@ -1,0 +1,31 @@
+// What the measuring programs share: options, two pinned ranks, one exit status.
+#ifndef FABTESTS_BENCH_BENCH_MAIN_H
+#define FABTESTS_BENCH_BENCH_MAIN_H
+
+#include "common/launcher.h"
+#include "sampling.h"
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace fabtest {
+
+struct bench_options {
+  std::vector<std::string> what; // which measurements, by name
+  std::vector<std::size_t> sizes;
+  sampling how;
+};
+
+// Adds the measuring programs' options to those of add_options.
+void add_bench_options(CLI::App &app, bench_options &options);
+
+// Two ranks; a failure is printed.
+int run_bench(const rank_body &body);
+
+} // namespace fabtest
+
+#endif

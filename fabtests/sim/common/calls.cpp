@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// World's calls on endpoints, and what it says when something is wrong.
+#include "sim/common/world.h"
+
+#include "common/check.h"
+
+#include <algorithm>
+
+namespace sim {
+
+using namespace dpdkx;
+
+namespace {
+
+constexpr Duration acceptance_limit = 60s;
+
+// `n` pieces of about one size; the first takes the rest.
+std::vector<iovec> cut(std::vector<std::byte> &memory, std::size_t n) {
+  std::vector<iovec> iov;
+  const std::size_t each = memory.size() / n;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t len = i == 0 ? memory.size() - each * (n - 1) : each;
+    iov.push_back({memory.data() + at, len});
+    at += len;
+  }
+  return iov;
+}
+
+} // namespace
+
+Op &World::new_op(NodeId id) {
+  Op &op = *ops_.emplace_back(std::make_unique<Op>());
+  op.node = id;
+  return op;
+}
+
+void World::forget(Op &op) {
+  open_.erase(&op);
+  op.memory = {};
+  op.on_done = nullptr;
+}
+
+ssize_t World::post_send(Op &op, fi_addr_t to, const SendHow &how) {
+  const std::vector<iovec> iov = cut(op.memory, how.pieces);
+  op.is_send = true;
+  op::SendRequest r;
+  r.iov = iov.data();
+  r.iov_count = iov.size();
+  r.len = op.memory.size();
+  r.dest = to;
+  r.tag = how.tag.value_or(0);
+  r.data = how.data.value_or(0);
+  r.flags = how.flags | (how.tag ? FI_TAGGED : FI_MSG) | (how.silent ? 0 : FI_COMPLETION) |
+            (how.data ? FI_REMOTE_CQ_DATA : 0);
+  r.context = &op;
+  const ssize_t rc = node(op.node).post(r);
+  if (rc == 0)
+    open_.insert(&op);
+  wake(op.node);
+  return rc;
+}
+
+ssize_t World::post_receive(Op &op, const ReceiveHow &how) {
+  const std::vector<iovec> iov = cut(op.memory, how.pieces);
+  op.many = (how.flags & FI_MULTI_RECV) != 0;
+  op::ReceiveRequest r;
+  r.iov = iov.data();
+  r.iov_count = iov.size();
+  r.len = op.memory.size();
+  r.src = how.src;
+  r.tag = how.tag.value_or(0);
+  r.ignore = how.ignore;
+  r.flags = how.flags | (how.tag ? FI_TAGGED : FI_MSG) | FI_COMPLETION;
+  r.context = &op;
+  const ssize_t rc = node(op.node).post(r);
+  if (rc == 0)
+    open_.insert(&op);
+  wake(op.node);
+  return rc;
+}
+
+Op *World::try_send(NodeId from, fi_addr_t to, std::vector<std::byte> bytes, const SendHow &how,
+                    std::function<void(Op &, const Done &)> on_done) {
+  Op &op = new_op(from);
+  op.memory = std::move(bytes);
+  op.on_done = std::move(on_done);
+  const ssize_t rc = post_send(op, to, how);
+  if (rc == 0)
+    return &op;
+  CHECK_EQ(rc, -FI_EAGAIN);
+  ops_.pop_back();
+  return nullptr;
+}
+
+Op *World::try_receive(NodeId at, std::size_t size, const ReceiveHow &how,
+                       std::function<void(Op &, const Done &)> on_done) {
+  Op &op = new_op(at);
+  op.memory.resize(size, std::byte{0xa5});
+  op.on_done = std::move(on_done);
+  const ssize_t rc = post_receive(op, how);
+  if (rc == 0)
+    return &op;
+  CHECK_EQ(rc, -FI_EAGAIN);
+  ops_.pop_back();
+  return nullptr;
+}
+
+Op &World::send(NodeId from, fi_addr_t to, std::vector<std::byte> bytes, const SendHow &how) {
+  Op &op = new_op(from);
+  op.memory = std::move(bytes);
+  ssize_t rc = -FI_EAGAIN;
+  run_until([&] { return (rc = post_send(op, to, how)) != -FI_EAGAIN; }, acceptance_limit,
+            "a send is accepted");
+  CHECK_EQ(rc, 0);
+  return op;
+}
+
+Op &World::receive(NodeId at, std::size_t size, const ReceiveHow &how) {
+  Op &op = new_op(at);
+  op.memory.resize(size, std::byte{0xa5});
+  ssize_t rc = -FI_EAGAIN;
+  run_until([&] { return (rc = post_receive(op, how)) != -FI_EAGAIN; }, acceptance_limit,
+            "a receive is accepted");
+  CHECK_EQ(rc, 0);
+  return op;
+}
+
+int World::cancel(Op &op) {
+  const int rc = node(op.node).cancel(&op);
+  wake(op.node);
+  return rc;
+}
+
+std::string World::dump() {
+  std::string text = fmt::format("  seed {}, at {} us\n", seed_, since_start() / 1us);
+  unsigned shown = 0;
+  for (NodeId id = 0; id < slots_.size() && shown < 16; ++id) {
+    if (!alive(id))
+      continue;
+    ++shown;
+    const auto s = node(id).endpoint().statistics();
+    const auto open = std::ranges::count_if(
+        open_, [&](const void *op) { return static_cast<const Op *>(op)->node == id; });
+    const Time deadline = node(id).deadline();
+    text += fmt::format("  node {}: open {} turns {} rx {} tx {} resent {} duplicates {} malformed {} "
+                        "bad_checksum {} unknown_token {} resets {} messages sent {} received {} "
+                        "unexpected {} rendezvous {} deadline {}\n",
+                        id, open, s.turns, s.rx_packets, s.tx_packets, s.resent, s.duplicates,
+                        s.malformed, s.bad_checksum, s.unknown_token, s.resets, s.messages_sent,
+                        s.messages_received, s.unexpected, s.rendezvous,
+                        deadline == never ? "never" : fmt::format("{} us", (deadline - now()) / 1us));
+  }
+  const auto c = network_.counters();
+  return text + fmt::format("  network: sent {} delivered {} lost {} duplicated {} reordered {} "
+                            "corrupted {} black_holed {} cut_off {} queue_full {} ring_full {} "
+                            "no_receiver {} misuse {}",
+                            c.sent, c.delivered, c.lost, c.duplicated, c.reordered, c.corrupted,
+                            c.black_holed, c.cut_off, c.queue_full, c.ring_full, c.no_receiver,
+                            c.misuse);
+}
+
+} // namespace sim

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// One life of one simulated process: an engine on a port of the network, with
+// completion queues and counters.
+#pragma once
+
+#include "dpdkx/engine/endpoint.h"
+#include "dpdkx/link/sim/network.h"
+#include "sim/common/book.h"
+#include "sim/common/domain.h"
+#include "sim/common/op.h"
+
+#include <memory>
+#include <span>
+
+namespace sim {
+
+using dpdkx::Address;
+using dpdkx::Duration;
+using dpdkx::Time;
+using dpdkx::link::sim::Profile;
+
+struct Setup {
+  dpdkx::engine::Config config;
+  Profile profile;              // lossless: the port is the endpoint's host link
+  bool source = true;           // FI_SOURCE
+  bool source_err = false;      // FI_SOURCE_ERR
+  std::size_t cq_size = 1024;
+  fi_threading threading = FI_THREAD_DOMAIN;
+  // Wraps the port; for tests that look at or account for its calls.
+  std::function<std::unique_ptr<dpdkx::link::Port>(std::unique_ptr<dpdkx::link::Port>)> wrap;
+};
+
+class Node {
+public:
+  Node(const dpdkx::Clock &, dpdkx::link::sim::Network &, std::uint32_t index, const Address &,
+       const Setup &, const Book &);
+  ~Node(); // as by exit() without close: nothing is said to peers
+
+  dpdkx::engine::Endpoint &endpoint() { return *endpoint_; }
+  const Address &address() const { return address_; }
+  std::uint32_t index() const { return index_; }
+
+  // As Endpoint's calls, with the lock.
+  ssize_t post(const dpdkx::op::SendRequest &);
+  ssize_t post(const dpdkx::op::ReceiveRequest &);
+  int cancel(const void *context);
+  unsigned turn();
+  void service();
+  Time deadline();
+  bool drained();
+  void close();
+
+  // Takes the oldest completion of either queue; the context, or null.
+  void *read(Done &);
+
+  struct Counts {
+    std::uint64_t ok, errors;
+  };
+  Counts tx_count(), rx_count();
+
+private:
+  void *read(fid_cq *, Done &);
+
+  const Address address_;
+  const std::uint32_t index_;
+  Domain domain_;
+  fid_cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;
+  fid_cntr *tx_cntr_ = nullptr, *rx_cntr_ = nullptr;
+  dpdkx::op::Completers completers_;
+  std::unique_ptr<dpdkx::engine::Endpoint> endpoint_;
+};
+
+} // namespace sim

@@ -1,0 +1,1 @@
+unit_base_sources =

@@ -1,0 +1,1 @@
+unit_link_ethdev_sources =

@@ -1,0 +1,12 @@
+unit_link_host_sources = \
+	fabtests/unit/link_host/data.cpp \
+	fabtests/unit/link_host/ends.cpp \
+	fabtests/unit/link_host/fork.cpp \
+	fabtests/unit/link_host/harness.cpp \
+	fabtests/unit/link_host/harness.h \
+	fabtests/unit/link_host/hostile.cpp \
+	fabtests/unit/link_host/limits.cpp \
+	fabtests/unit/link_host/names.cpp \
+	fabtests/unit/link_host/pull.cpp \
+	fabtests/unit/link_host/ring.cpp \
+	fabtests/unit/link_host/wait.cpp

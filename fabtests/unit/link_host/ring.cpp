@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/link/host/ring.h"
+#include "dpdkx/link/host/segment.h"
+#include "unit/unit.h"
+
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <random>
+#include <vector>
+
+using namespace dpdkx::link::host;
+
+namespace {
+
+// Both ends of a ring in one thread.
+struct Ring {
+  static constexpr std::uint32_t size = 8192;
+  Fd memfd;
+  Segment segment;
+  RingMemory memory;
+  RingProducer tx;
+  RingConsumer rx;
+
+  explicit Ring(std::uint64_t start = 0, std::uint32_t max_datagram = ring_capacity(size)) {
+    assert_int_equal(Segment::create(size, segment, memfd), 0);
+    memory = segment.ring(End::acceptor);
+    *memory.head = start;
+    tx = RingProducer(memory, start);
+    rx = RingConsumer(memory, start, max_datagram);
+  }
+
+  bool put(std::uint32_t len, std::uint8_t fill) {
+    std::byte *const data = tx.reserve(len);
+    if (data == nullptr)
+      return false;
+    std::memset(data, fill, len);
+    tx.commit(len);
+    return true;
+  }
+
+  RingConsumer::Next get(std::uint32_t &len, std::uint8_t &fill) {
+    const std::byte *data;
+    const RingConsumer::Next next = rx.next(data, len);
+    if (next != RingConsumer::Next::datagram)
+      return next;
+    fill = len == 0 ? 0 : static_cast<std::uint8_t>(data[0]);
+    for (std::uint32_t i = 0; i < len; ++i)
+      assert_int_equal(static_cast<std::uint8_t>(data[i]), fill);
+    return next;
+  }
+
+  std::uint64_t *word(std::uint64_t position) const {
+    return reinterpret_cast<std::uint64_t *>(memory.bytes + position % size);
+  }
+
+  RingConsumer::Next next() {
+    const std::byte *data;
+    std::uint32_t len;
+    return rx.next(data, len);
+  }
+};
+
+} // namespace
+
+static void record__takes_whole_lines(void **) {
+  assert_int_equal(record_bytes(0), 64);
+  assert_int_equal(record_bytes(56), 64);
+  assert_int_equal(record_bytes(57), 128);
+  assert_int_equal(record_bytes(120), 128);
+}
+
+static void ring__is_mapped_twice(void **) {
+  const Ring ring;
+  ring.memory.bytes[5] = std::byte{7};
+  assert_int_equal(static_cast<int>(ring.memory.bytes[5 + Ring::size]), 7);
+  ring.memory.bytes[2 * Ring::size - 1] = std::byte{9};
+  assert_int_equal(static_cast<int>(ring.memory.bytes[Ring::size - 1]), 9);
+}
+
+static void ring__payload_is_aligned_to_8(void **) {
+  Ring ring;
+  for (int i = 0; i < 3; ++i) {
+    assert_int_equal(reinterpret_cast<std::uintptr_t>(ring.tx.reserve(100)) % 8, 0);
+    ring.tx.commit(100);
+  }
+}
+
+static void ring__empty_has_no_datagram(void **) {
+  Ring ring;
+  assert_true(ring.rx.empty());
+  assert_true(ring.next() == RingConsumer::Next::none);
+}
+
+static void ring__reserved_is_not_yet_published(void **) {
+  Ring ring;
+  std::memset(ring.tx.reserve(200), 0xff, 200);
+  assert_true(ring.next() == RingConsumer::Next::none);
+  ring.tx.commit(200);
+  assert_true(ring.next() == RingConsumer::Next::datagram);
+}
+
+static void ring__commit_may_be_shorter_than_reserve(void **) {
+  Ring ring;
+  std::memset(ring.tx.reserve(1000), 3, 1000);
+  ring.tx.commit(10);
+  assert_true(ring.put(20, 4));
+  std::uint32_t len;
+  std::uint8_t fill;
+  assert_true(ring.get(len, fill) == RingConsumer::Next::datagram);
+  assert_int_equal(len, 10);
+  assert_true(ring.get(len, fill) == RingConsumer::Next::datagram);
+  assert_int_equal(len, 20);
+  assert_int_equal(fill, 4);
+}
+
+static void ring__full_refuses_until_release(void **) {
+  Ring ring;
+  int count = 0;
+  while (ring.put(56, 1))
+    ++count;
+  assert_int_equal(count, Ring::size / 64 - 1); // one line stays free
+  std::uint32_t len;
+  std::uint8_t fill;
+  assert_true(ring.get(len, fill) == RingConsumer::Next::datagram);
+  assert_false(ring.put(56, 1)); // read, but not released
+  ring.rx.release();
+  assert_true(ring.put(56, 1));
+  assert_false(ring.put(56, 1));
+}
+
+static void ring__holds_its_largest_datagram(void **) {
+  Ring ring;
+  const std::uint32_t most = ring_capacity(Ring::size);
+  for (int i = 1; i < 200; ++i) {
+    assert_true(ring.put(most, static_cast<std::uint8_t>(i)));
+    assert_false(ring.put(0, 0));
+    std::uint32_t len;
+    std::uint8_t fill;
+    assert_true(ring.get(len, fill) == RingConsumer::Next::datagram);
+    assert_int_equal(len, most);
+    assert_int_equal(fill, i);
+    ring.rx.release();
+  }
+}
+
+// Bytes that look like the words of records to come, everywhere.
+static void ring__stale_bytes_are_no_records(void **) {
+  Ring ring;
+  for (std::uint64_t lap = 0; lap < 20; ++lap) {
+    const std::uint64_t position = ring.tx.position();
+    std::byte *const data = ring.tx.reserve(2000);
+    assert_non_null(data);
+    for (std::uint32_t at = 0; at + 8 <= 2000; at += 8) {
+      const std::uint64_t next_lap = (position + 8 + at + Ring::size) / 64 * 64;
+      const std::uint64_t word = publish_word(next_lap, 40);
+      std::memcpy(data + at, &word, 8);
+    }
+    ring.tx.commit(2000);
+    assert_true(ring.next() == RingConsumer::Next::datagram);
+    ring.rx.release();
+    for (int small = 0; small < 70; ++small) {
+      assert_true(ring.next() == RingConsumer::Next::none);
+      assert_true(ring.put(1, 1));
+      assert_true(ring.next() == RingConsumer::Next::datagram);
+      ring.rx.release();
+    }
+  }
+}
+
+static void random_traffic(std::uint64_t start, std::uint32_t seed) {
+  Ring ring(start);
+  std::mt19937 random(seed);
+  std::deque<std::pair<std::uint32_t, std::uint8_t>> under_way;
+  for (int step = 0; step < 200000; ++step) {
+    if (random() % 2 == 0) {
+      const std::uint32_t len = random() % 3 == 0 ? random() % 3000 : random() % 130;
+      const auto fill = static_cast<std::uint8_t>(len == 0 ? 0 : random());
+      if (ring.put(len, fill))
+        under_way.emplace_back(len, fill);
+      else
+        assert_false(under_way.empty() && ring.rx.released());
+    } else {
+      std::uint32_t len;
+      std::uint8_t fill;
+      const RingConsumer::Next next = ring.get(len, fill);
+      assert_true(next == (under_way.empty() ? RingConsumer::Next::none
+                                             : RingConsumer::Next::datagram));
+      if (!under_way.empty()) {
+        assert_int_equal(len, under_way.front().first);
+        assert_int_equal(fill, under_way.front().second);
+        under_way.pop_front();
+      }
+      if (random() % 4 == 0)
+        ring.rx.release();
+    }
+  }
+}
+
+static void ring__keeps_order_and_bytes(void **) {
+  const std::uint32_t seed = std::random_device{}();
+  std::printf("seed %u\n", seed);
+  random_traffic(0, seed);
+}
+
+// Where the low 32 bits of the line number wrap, and where all 64 do.
+static void ring__position_wraps(void **) {
+  random_traffic((std::uint64_t{1} << 38) - 64 * 1000, 1);
+  random_traffic(std::uint64_t{0} - 64 * 1000, 2);
+}
+
+static void consumer__refuses_what_no_producer_writes(void **) {
+  const std::uint64_t bad[] = {
+      1ull << 32 | 9,                            // another position's
+      publish_word(0, 1001),                     // longer than agreed
+      publish_word(0, 0xfffffffe),               // the longest there is
+      0xffffffffull << 32,                       // no length
+      1ull << 63,                                // either
+      ~0ull,
+  };
+  for (const std::uint64_t word : bad) {
+    Ring ring(0, 1000);
+    *ring.word(0) = word;
+    assert_true(ring.next() == RingConsumer::Next::corrupt);
+  }
+}
+
+// More records than fit between the consumer's head and itself.
+static void consumer__refuses_records_beyond_a_lap(void **) {
+  Ring ring;
+  for (std::uint64_t position = 0; position < Ring::size - 64; position += 64) {
+    *ring.word(position) = publish_word(position, 8);
+    assert_true(ring.next() == RingConsumer::Next::datagram);
+  }
+  *ring.word(Ring::size - 64) = publish_word(Ring::size - 64, 8);
+  assert_true(ring.next() == RingConsumer::Next::corrupt);
+}
+
+static void producer__refuses_a_head_that_no_consumer_writes(void **) {
+  for (const std::uint64_t head : {std::uint64_t{Ring::size * 4}, ~std::uint64_t{0}, std::uint64_t{999}}) {
+    Ring ring(1024);
+    while (ring.put(100, 1)) {
+    }
+    assert_false(ring.tx.corrupt());
+    *ring.memory.head = head;
+    assert_null(ring.tx.reserve(100));
+    assert_true(ring.tx.corrupt());
+  }
+}
+
+static void producer__drained_when_all_is_released(void **) {
+  Ring ring;
+  assert_true(ring.tx.drained());
+  assert_true(ring.put(8, 1));
+  assert_false(ring.tx.drained());
+  assert_true(ring.next() == RingConsumer::Next::datagram);
+  assert_false(ring.tx.drained());
+  ring.rx.release();
+  assert_true(ring.tx.drained());
+}
+
+static const CMUnitTest cases[] = {
+    cmocka_unit_test(record__takes_whole_lines),
+    cmocka_unit_test(ring__is_mapped_twice),
+    cmocka_unit_test(ring__payload_is_aligned_to_8),
+    cmocka_unit_test(ring__empty_has_no_datagram),
+    cmocka_unit_test(ring__reserved_is_not_yet_published),
+    cmocka_unit_test(ring__commit_may_be_shorter_than_reserve),
+    cmocka_unit_test(ring__full_refuses_until_release),
+    cmocka_unit_test(ring__holds_its_largest_datagram),
+    cmocka_unit_test(ring__stale_bytes_are_no_records),
+    cmocka_unit_test(ring__keeps_order_and_bytes),
+    cmocka_unit_test(ring__position_wraps),
+    cmocka_unit_test(consumer__refuses_what_no_producer_writes),
+    cmocka_unit_test(consumer__refuses_records_beyond_a_lap),
+    cmocka_unit_test(producer__refuses_a_head_that_no_consumer_writes),
+    cmocka_unit_test(producer__drained_when_all_is_released),
+};
+static const unit::Group group{"link_host.ring", cases};

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Sleeping and being woken.
+#include "unit/link_host/harness.h"
+
+#include "dpdkx/link/host/ordering.h"
+
+#include <atomic>
+#include <cstring>
+#include <poll.h>
+#include <random>
+#include <sched.h>
+#include <thread>
+
+using namespace link_host;
+
+namespace {
+
+bool readable(Port &port, int timeout_ms = 0) {
+  pollfd fd{port.wait_fd(), POLLIN, 0};
+  return ::poll(&fd, 1, timeout_ms) == 1;
+}
+
+// Looks until sockets have settled: what was said so far has been heard.
+void settle(Port &port) {
+  PathEvent event;
+  port.poll_events(&event, 1, now() + std::chrono::milliseconds(5));
+}
+
+// Passes a number to and fro, asleep between turns; false if a wake was lost.
+struct Sleeper {
+  Port &port;
+  PathId path;
+  std::uint32_t rounds;
+  bool first;
+  std::uint32_t spin_up_to; // turns of polling before it sleeps, at random
+  std::uint32_t slept = 0;
+
+  bool run() {
+    std::mt19937 random(first);
+    std::uint32_t expected = 0;
+    if (first && !send(port, path, &expected, sizeof(expected)))
+      return false;
+    while (expected < rounds) {
+      RxDatagram datagram;
+      if (!poll_some(datagram, spin_up_to == 0 ? 1 : 1 + random() % spin_up_to)) {
+        if (port.arm()) {
+          ++slept;
+          if (!readable(port, patience_ms))
+            return false;
+        }
+        port.disarm();
+        continue;
+      }
+      std::uint32_t value;
+      std::memcpy(&value, datagram.data, sizeof(value));
+      port.release(&datagram, 1);
+      if (value != expected)
+        return false;
+      ++expected;
+      const std::uint32_t next = first ? expected : value;
+      if (!(first && expected == rounds) && !send(port, path, &next, sizeof(next)))
+        return false;
+    }
+    return true;
+  }
+
+  bool poll_some(RxDatagram &datagram, std::uint32_t turns) {
+    for (; turns != 0; --turns)
+      if (port.poll(&datagram, 1) == 1)
+        return true;
+    return false;
+  }
+};
+
+void pass_to_and_fro(Pair &pair, std::uint32_t rounds, std::uint32_t spin_a, std::uint32_t spin_b) {
+  Sleeper a{*pair.opener, pair.out, rounds, true, spin_a};
+  Sleeper b{*pair.acceptor, pair.in, rounds, false, spin_b};
+  bool b_done = false;
+  std::thread other([&] { b_done = b.run(); });
+  const bool a_done = a.run();
+  other.join();
+  assert_true(a_done && b_done);
+}
+
+} // namespace
+
+static void arm__refuses_when_something_is_there(void **) {
+  Pair pair;
+  assert_true(send(*pair.opener, pair.out, "there"));
+  settle(*pair.acceptor);
+  assert_false(pair.acceptor->arm());
+  receive(*pair.acceptor);
+  assert_true(pair.acceptor->arm());
+  pair.acceptor->disarm();
+}
+
+static void arm__refuses_when_an_event_is_due(void **) {
+  const auto opener = open_port(), acceptor = open_port();
+  PathId path;
+  assert_int_equal(opener->open_path(acceptor->address(), path), 0);
+  assert_false(opener->arm());   // up
+  assert_false(acceptor->arm()); // accepted
+  await_event(*opener, PathEventKind::up);
+  await_event(*acceptor, PathEventKind::accepted);
+  assert_true(acceptor->arm());
+  acceptor->disarm();
+}
+
+static void sleep__ends_with_a_datagram(void **) {
+  Pair pair;
+  settle(*pair.opener);
+  assert_true(pair.acceptor->arm());
+  assert_false(readable(*pair.acceptor));
+  assert_true(send(*pair.opener, pair.out, "wake up"));
+  assert_true(readable(*pair.acceptor, patience_ms));
+  pair.acceptor->disarm();
+  assert_string_equal(receive(*pair.acceptor).c_str(), "wake up");
+}
+
+static void sleep__costs_its_sender_one_wake(void **) {
+  Pair pair;
+  assert_true(pair.acceptor->arm());
+  for (int i = 0; i < 1000; ++i)
+    assert_true(send(*pair.opener, pair.out, "wake up"));
+  pair.acceptor->disarm();
+  // A wake each would have filled the socket beyond what one look empties.
+  assert_false(readable(*pair.acceptor));
+}
+
+static void sleep__ends_with_a_connection(void **) {
+  const auto port = open_port(), peer = open_port();
+  assert_true(port->arm());
+  assert_false(readable(*port));
+  PathId path;
+  assert_int_equal(peer->open_path(port->address(), path), 0);
+  assert_true(readable(*port, patience_ms));
+  port->disarm();
+  await_event(*port, PathEventKind::accepted);
+}
+
+static void sleep__ends_with_a_death(void **) {
+  Pair pair;
+  settle(*pair.opener);
+  assert_true(pair.opener->arm());
+  assert_false(readable(*pair.opener));
+  pair.acceptor.reset();
+  assert_true(readable(*pair.opener, patience_ms));
+  pair.opener->disarm();
+  await_event(*pair.opener, PathEventKind::peer_gone);
+  assert_false(readable(*pair.opener)); // told once
+}
+
+static void disarm__leaves_nothing_readable(void **) {
+  Pair pair;
+  settle(*pair.opener);
+  settle(*pair.acceptor);
+  for (int i = 0; i < 100; ++i) {
+    assert_true(pair.acceptor->arm());
+    assert_true(send(*pair.opener, pair.out, "wake up"));
+    assert_true(readable(*pair.acceptor));
+    pair.acceptor->disarm();
+    assert_false(readable(*pair.acceptor));
+    receive(*pair.acceptor);
+  }
+}
+
+static void awake__is_sent_no_wakes(void **) {
+  Pair pair;
+  settle(*pair.acceptor);
+  assert_true(pair.acceptor->arm());
+  pair.acceptor->disarm();
+  assert_true(send(*pair.opener, pair.out, "no need"));
+  assert_false(readable(*pair.acceptor));
+}
+
+static void no_wake_is_lost__both_asleep(void **) {
+  Pair pair;
+  pass_to_and_fro(pair, 50'000, 0, 0);
+}
+
+static void no_wake_is_lost__on_the_edge_of_sleep(void **) {
+  Pair pair;
+  pass_to_and_fro(pair, 50'000, 300, 30);
+}
+
+// The first sleep of a receiver whose senders don't fence yet.
+static void no_wake_is_lost__first_sleeps(void **) {
+  for (int i = 0; i < 500; ++i) {
+    Pair pair;
+    pass_to_and_fro(pair, 3, static_cast<std::uint32_t>(i), 0);
+  }
+}
+
+static void barrier__is_there(void **) {
+  if (!dpdkx::link::host::has_barrier_everywhere())
+    skip();
+  assert_true(dpdkx::link::host::barrier_everywhere());
+}
+
+static const CMUnitTest cases[] = {
+    cmocka_unit_test(arm__refuses_when_something_is_there),
+    cmocka_unit_test(arm__refuses_when_an_event_is_due),
+    cmocka_unit_test(sleep__ends_with_a_datagram),
+    cmocka_unit_test(sleep__costs_its_sender_one_wake),
+    cmocka_unit_test(sleep__ends_with_a_connection),
+    cmocka_unit_test(sleep__ends_with_a_death),
+    cmocka_unit_test(disarm__leaves_nothing_readable),
+    cmocka_unit_test(awake__is_sent_no_wakes),
+    cmocka_unit_test(no_wake_is_lost__both_asleep),
+    cmocka_unit_test(no_wake_is_lost__on_the_edge_of_sleep),
+    cmocka_unit_test(no_wake_is_lost__first_sleeps),
+    cmocka_unit_test(barrier__is_there),
+};
+static const unit::Group group{"link_host.wait", cases};

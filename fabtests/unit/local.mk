@@ -1,0 +1,82 @@
+# One program a room. A room's test files, one for each of its source files,
+# are listed in fabtests/unit/<room>/local.mk; each defines its cases and one
+# unit::Group, which main.cpp runs.
+
+include fabtests/unit/base/local.mk
+include fabtests/unit/util_ext/local.mk
+include fabtests/unit/wire/local.mk
+include fabtests/unit/session/local.mk
+include fabtests/unit/op/local.mk
+include fabtests/unit/link_host/local.mk
+include fabtests/unit/link_sim/local.mk
+include fabtests/unit/net/local.mk
+include fabtests/unit/engine/local.mk
+include fabtests/unit/face/local.mk
+include fabtests/unit/link_ethdev/local.mk
+
+unit_common = fabtests/unit/unit.h fabtests/unit/main.cpp
+unit_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/fabtests $(CMOCKA_CFLAGS)
+unit_libs = $(CMOCKA_LIBS) -lrapidcheck
+
+unit_programs = \
+	fabtests/unit/test_base \
+	fabtests/unit/test_util_ext \
+	fabtests/unit/test_wire \
+	fabtests/unit/test_session \
+	fabtests/unit/test_op \
+	fabtests/unit/test_link_host \
+	fabtests/unit/test_link_sim \
+	fabtests/unit/test_net \
+	fabtests/unit/test_engine \
+	fabtests/unit/test_face
+
+fabtests_unit_test_base_SOURCES = $(unit_common) $(unit_base_sources)
+fabtests_unit_test_base_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_base_LDADD = $(base_libs) $(unit_libs)
+
+fabtests_unit_test_util_ext_SOURCES = $(unit_common) $(unit_util_ext_sources)
+fabtests_unit_test_util_ext_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_util_ext_LDADD = $(util_ext_libs) $(unit_libs)
+
+fabtests_unit_test_wire_SOURCES = $(unit_common) $(unit_wire_sources)
+fabtests_unit_test_wire_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_wire_LDADD = $(wire_libs) $(unit_libs)
+
+fabtests_unit_test_session_SOURCES = $(unit_common) $(unit_session_sources)
+fabtests_unit_test_session_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_session_LDADD = $(session_libs) $(unit_libs)
+
+fabtests_unit_test_op_SOURCES = $(unit_common) $(unit_op_sources)
+fabtests_unit_test_op_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_op_LDADD = $(op_libs) $(unit_libs)
+
+fabtests_unit_test_link_host_SOURCES = $(unit_common) $(unit_link_host_sources)
+fabtests_unit_test_link_host_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_link_host_LDADD = $(link_host_libs) $(unit_libs)
+
+fabtests_unit_test_link_sim_SOURCES = $(unit_common) $(unit_link_sim_sources)
+fabtests_unit_test_link_sim_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_link_sim_LDADD = $(link_sim_libs) $(unit_libs)
+
+fabtests_unit_test_net_SOURCES = $(unit_common) $(unit_net_sources)
+fabtests_unit_test_net_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_net_LDADD = $(net_libs) $(unit_libs)
+
+fabtests_unit_test_engine_SOURCES = $(unit_common) $(unit_engine_sources)
+fabtests_unit_test_engine_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_engine_LDADD = $(engine_libs) liblink_sim.la $(unit_libs)
+
+fabtests_unit_test_face_SOURCES = $(unit_common) $(unit_face_sources)
+fabtests_unit_test_face_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_face_LDADD = $(face_libs) $(unit_libs)
+
+if HAVE_DPDK
+unit_programs += fabtests/unit/test_link_ethdev
+fabtests_unit_test_link_ethdev_SOURCES = $(unit_common) $(unit_link_ethdev_sources)
+fabtests_unit_test_link_ethdev_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_link_ethdev_CXXFLAGS = $(AM_CXXFLAGS) $(DPDK_CFLAGS)
+fabtests_unit_test_link_ethdev_LDADD = $(link_ethdev_libs) $(unit_libs)
+endif
+
+check_PROGRAMS += $(unit_programs)
+TESTS += $(unit_programs)

@@ -1,0 +1,1 @@
+unit_net_sources =

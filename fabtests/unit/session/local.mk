@@ -1,0 +1,1 @@
+unit_session_sources =

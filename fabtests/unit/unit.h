@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// cmocka for C++ files, and how a file of cases joins its room's program:
+//
+//   static void seq__orders_across_the_wrap(void **) { assert_true(...); }
+//
+//   static const CMUnitTest cases[] = {cmocka_unit_test(seq__orders_across_the_wrap)};
+//   static const unit::Group group{"seq", cases};
+#pragma once
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace unit {
+
+// Groups run in the order of their names. Objects of static storage only.
+class Group {
+public:
+  Group(const char *name, std::span<const CMUnitTest> cases);
+
+private:
+  friend int run_all();
+  const char *name_;
+  std::span<const CMUnitTest> cases_;
+  const Group *next_;
+};
+
+// Runs every group of the program; returns its exit code.
+int run_all();
+
+} // namespace unit

@@ -1,0 +1,1 @@
+unit_util_ext_sources =

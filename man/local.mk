@@ -1,0 +1,1 @@
+# Pages: dist_man_MANS += man/fi_dpdkx.7

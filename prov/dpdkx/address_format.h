@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Addresses between the forms that an application may choose (fi_info's
+// addr_format: FI_SOCKADDR, FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_ADDR_STR) and
+// the transport's.
+#pragma once
+
+#include "dpdkx/base/address.h"
+#include "util_ext/address.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dpdkx {
+
+using AddressBytes = std::vector<std::byte>; // as the application gets them
+
+bool known_format(std::uint32_t format);
+
+Address to_address(const util_ext::SockAddr &);
+// IPv4 as sockaddr_in, also where it is mapped into IPv6.
+util_ext::SockAddr to_sockaddr(const Address &);
+
+// 0, or -FI_EINVAL: no address in that format. Texts may need a name server.
+int read_address(std::uint32_t format, const void *from, std::size_t len, Address &);
+
+// Empty: the format can't hold it (an IPv6 address as FI_SOCKADDR_IN).
+AddressBytes write_address(std::uint32_t format, const Address &);
+
+} // namespace dpdkx

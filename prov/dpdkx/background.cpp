@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/background.h"
+
+#include <csignal>
+#include <pthread.h>
+#include <sched.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace dpdkx {
+
+namespace {
+
+// Threads inherit the mask of the one that starts them.
+class AllSignalsBlocked {
+public:
+  AllSignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  AllSignalsBlocked(const AllSignalsBlocked &) = delete;
+
+private:
+  sigset_t before_;
+};
+
+bool may_run_on(int cpu) {
+  cpu_set_t allowed;
+  return cpu < CPU_SETSIZE && sched_getaffinity(0, sizeof(allowed), &allowed) == 0 &&
+         CPU_ISSET(static_cast<std::size_t>(cpu), &allowed);
+}
+
+} // namespace
+
+int Background::start(const char *name, int cpu, std::function<void()> run) {
+  if (cpu >= 0 && !may_run_on(cpu))
+    return -EINVAL;
+  const AllSignalsBlocked blocked;
+  try {
+    thread_ = std::thread(std::move(run));
+  } catch (const std::system_error &e) {
+    return -e.code().value();
+  }
+  owner_ = getpid();
+  pthread_setname_np(thread_.native_handle(), name);
+  if (cpu >= 0) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(cpu), &one);
+    pthread_setaffinity_np(thread_.native_handle(), sizeof(one), &one);
+  }
+  return 0;
+}
+
+void Background::join() {
+  if (!thread_.joinable())
+    return;
+  if (owner_ == getpid())
+    thread_.join();
+  else
+    thread_.detach(); // it runs in the parent only
+}
+
+} // namespace dpdkx

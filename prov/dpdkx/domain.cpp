@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/domain.h"
+
+#include "dpdkx/ep.h"
+#include "dpdkx/provider.h"
+#include "util_ext/av.h"
+#include "util_ext/cntr.h"
+#include "util_ext/cq.h"
+#include "util_ext/mr.h"
+#include "util_ext/ops.h"
+
+#include <algorithm>
+#include <poll.h>
+#include <unistd.h>
+
+namespace dpdkx {
+
+namespace {
+
+int open_cq(fid_domain *domain, fi_cq_attr *attr, fid_cq **cq, void *context) {
+  return util_ext::Cq::open(Domain::from(domain), attr, cq, context);
+}
+
+int open_cntr(fid_domain *domain, fi_cntr_attr *attr, fid_cntr **cntr, void *context) {
+  return util_ext::Cntr::open(Domain::from(domain), attr, cntr, context);
+}
+
+int open_av(fid_domain *domain, fi_av_attr *attr, fid_av **av, void *context) {
+  return util_ext::Av::open(Domain::from(domain), attr, av, context);
+}
+
+int open_endpoint(fid_domain *domain, fi_info *info, fid_ep **ep, void *context) {
+  return util_ext::guard([&] { return Endpoint::open(Domain::from(domain), info, ep, context); });
+}
+
+int open_endpoint2(fid_domain *domain, fi_info *info, fid_ep **ep, std::uint64_t flags,
+                   void *context) {
+  return flags ? -FI_EINVAL : open_endpoint(domain, info, ep, context); // no peer transfers
+}
+
+} // namespace
+
+Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device> device,
+               void *context)
+    : util_ext::Domain(provider, info.domain_attr->threading, info.domain_attr->data_progress,
+                       fabric.util_ext::Fabric::api_version(), info.addr_format),
+      fid_domain(), fabric_(fabric), device_(std::move(device)), owner_(getpid()),
+      wait_(endpoints_, device_ != nullptr), idle_(fabric.settings().engine.yield_after) {
+  static fi_ops fid_ops = [] {
+    auto t = util_ext::all_missing<fi_ops>();
+    t.close = close;
+    t.bind = bind;
+    return t;
+  }();
+  static fi_ops_domain domain_ops = [] {
+    auto t = util_ext::all_missing<fi_ops_domain>();
+    t.av_open = open_av;
+    t.cq_open = open_cq;
+    t.cntr_open = open_cntr;
+    t.endpoint = open_endpoint;
+    t.endpoint2 = open_endpoint2;
+    return t;
+  }();
+  fid = {FI_CLASS_DOMAIN, context, &fid_ops};
+  ops = &domain_ops;
+  mr = util_ext::Mr::ops();
+  limits.cq_size = settings().cq_size;
+  limits.cq_overrun = settings().cq_overrun;
+  limits.cq_overrun_advice = "set FI_DPDKX_CQ_OVERRUN higher";
+  fabric_.acquire();
+}
+
+Domain::~Domain() {
+  stop_threads();
+  if (eq_)
+    eq_->release();
+  fabric_.release();
+}
+
+int Domain::open(Fabric &fabric, const fi_info *info, fid_domain **out, void *context) {
+  if (!info || !info->domain_attr || !out)
+    return -FI_EINVAL;
+  std::shared_ptr<link::Device> device;
+  if (const int rc = open_device_of(fabric.settings(), *info, device))
+    return rc;
+  auto *domain = new Domain(fabric, *info, std::move(device), context);
+  if (const int rc = domain->start_threads()) {
+    delete domain;
+    return rc;
+  }
+  *out = domain;
+  return 0;
+}
+
+int Domain::close(struct fid *f) {
+  Domain &self = from(f);
+  if (self.in_use())
+    return -FI_EBUSY;
+  if (!self.inherited()) // else what it has is the parent's, its device above all
+    delete &self;
+  return 0;
+}
+
+int Domain::bind(struct fid *f, struct fid *other, std::uint64_t flags) {
+  Domain &self = from(f);
+  if (!other || other->fclass != FI_CLASS_EQ || self.eq_)
+    return -FI_EINVAL;
+  if (flags) {
+    FI_WARN(&provider, FI_LOG_DOMAIN, "registration of memory is never asynchronous\n");
+    return -FI_EOPNOTSUPP;
+  }
+  self.eq_ = util_ext::Eq::from(other);
+  self.eq_->acquire();
+  return 0;
+}
+
+bool Domain::inherited() const { return getpid() != owner_; }
+
+// ---- driving the endpoints
+
+bool Domain::turn_all() {
+  unsigned done = 0;
+  endpoints_.for_each(locking(), [&done](engine::Endpoint &endpoint) {
+    // Whoever holds it drives it, or posts to it: no need to wait for that.
+    if (const std::unique_lock lock(endpoint.mutex(), std::try_to_lock); lock)
+      done += endpoint.turn();
+  });
+  return done != 0;
+}
+
+void Domain::progress() { idle_.after_turn(turn_all()); }
+
+void Domain::start(engine::Endpoint &endpoint) {
+  endpoints_.add(endpoint);
+  wait_.attach(endpoint);
+}
+
+void Domain::stop(engine::Endpoint &endpoint) {
+  endpoints_.remove(endpoint);
+  wait_.detach(endpoint);
+}
+
+// ---- threads
+
+int Domain::start_threads() {
+  int rc = 0;
+  if (auto_progress()) {
+    const int cpu = settings().progress_cpu;
+    rc = progress_thread_.start("dpdkx-progress", cpu, [this] { run_progress(); });
+    if (rc == -EINVAL && cpu >= 0)
+      FI_WARN(&provider, FI_LOG_DOMAIN,
+              "FI_DPDKX_PROGRESS_CPU: '%d'; allowed: processors that this process may use\n", cpu);
+    else if (rc)
+      FI_WARN(&provider, FI_LOG_DOMAIN, "no progress thread: %s\n", fi_strerror(-rc));
+  } else if (device_) {
+    rc = service_thread_.start("dpdkx-service", -1, [this] { run_service(); });
+    if (rc)
+      FI_WARN(&provider, FI_LOG_DOMAIN, "no service thread: %s\n", fi_strerror(-rc));
+  }
+  return rc;
+}
+
+void Domain::stop_threads() {
+  {
+    const std::lock_guard lock(stop_mutex_);
+    stopping_.store(true);
+  }
+  stop_signal_.notify_all();
+  wait_.kick();
+  progress_thread_.join();
+  service_thread_.join();
+}
+
+// Polls for a while after the last thing happened, then sleeps. The while grows
+// when sleep turns out to have been short, and shrinks when it was long.
+void Domain::run_progress() {
+  constexpr unsigned shortest = 64, longest = 16384;
+  constexpr Duration short_sleep = std::chrono::microseconds(100);
+  unsigned patience = 1024;
+  for (unsigned idle = 0; !stopping_.load();) {
+    const bool did = turn_all();
+    idle_.after_turn(did);
+    if (did) {
+      idle = 0;
+    } else if (++idle >= patience) {
+      const Time before = SystemClock::instance().now();
+      sleep_until_something();
+      const bool was_short = SystemClock::instance().now() - before < short_sleep;
+      patience = was_short ? std::min(patience * 2, longest) : std::max(patience / 2, shortest);
+      idle = 0;
+    }
+  }
+}
+
+void Domain::sleep_until_something() {
+  pollfd readable{wait_.fd(), POLLIN, 0};
+  if (readable.fd < 0)
+    return; // polls on
+  // stopping_ is set before the kick, which arm() may take: so look once more.
+  if (wait_.arm() && !stopping_.load())
+    poll(&readable, 1, -1);
+  wait_.disarm();
+}
+
+void Domain::run_service() {
+  std::unique_lock lock(stop_mutex_);
+  while (!stop_signal_.wait_for(lock, settings().service_tick, [this] { return stopping_.load(); })) {
+    lock.unlock();
+    service_idle_endpoints();
+    lock.lock();
+  }
+}
+
+void Domain::service_idle_endpoints() {
+  const Time now = SystemClock::instance().now();
+  endpoints_.for_each(true, [&](engine::Endpoint &endpoint) {
+    const std::unique_lock lock(endpoint.mutex(), std::try_to_lock);
+    if (lock && now - endpoint.last_turn() >= settings().service_tick)
+      endpoint.service();
+  });
+}
+
+} // namespace dpdkx

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// A domain: the endpoints that share a device (or have only the host link), and
+// whoever drives them: the application's calls, or with FI_PROGRESS_AUTO a
+// thread. With a device, a second thread keeps peers content while the
+// application computes.
+#pragma once
+
+#include "dpdkx/background.h"
+#include "dpdkx/domain_wait.h"
+#include "dpdkx/endpoint_set.h"
+#include "dpdkx/fabric.h"
+#include "dpdkx/idle.h"
+#include "util_ext/domain.h"
+#include "util_ext/eq.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <sys/types.h>
+
+namespace dpdkx {
+
+inline constexpr const char *host_domain_name = "host"; // of the domain without a device
+
+class Domain final : public util_ext::Domain, public fid_domain {
+public:
+  static int open(Fabric &, const fi_info *, fid_domain **, void *context);
+  static Domain &from(fid_domain *f) { return *static_cast<Domain *>(f); }
+  static Domain &from(struct fid *f) { return from(reinterpret_cast<fid_domain *>(f)); }
+
+  void progress() override;
+  util_ext::WaitSource &wait_source() override { return wait_; }
+
+  // From start() to stop() the endpoint is driven. After stop() only its owner
+  // uses it.
+  void start(engine::Endpoint &);
+  void stop(engine::Endpoint &);
+  // After a call that gave the endpoint something to do; its lock is not held.
+  void posted(engine::Endpoint &endpoint) { wait_.posted(endpoint); }
+
+  Fabric &fabric() const { return fabric_; }
+  const Settings &settings() const { return fabric_.settings(); }
+  link::Device *device() const { return device_.get(); } // null: host link only
+  // In a child of the process that opened it, which must not touch anything.
+  bool inherited() const;
+
+private:
+  Domain(Fabric &, const fi_info &, std::shared_ptr<link::Device>, void *context);
+  ~Domain();
+  int start_threads();
+  void stop_threads();
+  bool turn_all();
+  void run_progress();
+  void sleep_until_something();
+  void run_service();
+  void service_idle_endpoints();
+
+  static int close(struct fid *);
+  static int bind(struct fid *, struct fid *, std::uint64_t flags);
+
+  Fabric &fabric_;
+  const std::shared_ptr<link::Device> device_;
+  const pid_t owner_;
+  util_ext::Eq *eq_ = nullptr;
+  EndpointSet endpoints_;
+  DomainWait wait_;
+  Idle idle_;
+
+  Background progress_thread_, service_thread_;
+  std::atomic<bool> stopping_{false};
+  std::mutex stop_mutex_;
+  std::condition_variable stop_signal_;
+};
+
+// The device that the info's domain stands for: opened, or none for the host
+// link. In domain_device.cpp.
+int open_device_of(const Settings &, const fi_info &, std::shared_ptr<link::Device> &);
+
+} // namespace dpdkx

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/domain.h"
+#include "dpdkx/link/ethdev/loader.h"
+#include "dpdkx/provider.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dpdkx {
+
+namespace {
+
+int no_such_domain(const char *name) {
+  FI_WARN(&provider, FI_LOG_DOMAIN,
+          "no domain '%s'; allowed: '%s', or an entry of FI_DPDKX_DEVICE as it is written there\n",
+          name, host_domain_name);
+  return -FI_ENODATA;
+}
+
+// The named device, or if another process was quicker, whichever is free.
+int open_device(const link::EthdevModule &module, const Settings &settings, const char *name,
+                std::shared_ptr<link::Device> &device, std::string &error) {
+  const std::vector<link::DeviceRequest> requests = settings.device_requests();
+  if (name) {
+    const auto named = std::find_if(requests.begin(), requests.end(),
+                                    [name](const auto &r) { return r.spec.text == name; });
+    const int rc = module.open_device(*named, settings.device_options, device, error);
+    if (rc != -EBUSY)
+      return rc;
+  }
+  std::size_t index;
+  return link::open_first_free(module, requests, settings.device_options, device, index, error);
+}
+
+} // namespace
+
+int open_device_of(const Settings &settings, const fi_info &info,
+                   std::shared_ptr<link::Device> &device) {
+  const char *name = info.domain_attr->name;
+  if (name ? std::strcmp(name, host_domain_name) == 0 : settings.devices.empty())
+    return 0;
+  const auto is_named = [name](const net::DeviceSpec &spec) { return !name || spec.text == name; };
+  if (std::none_of(settings.devices.begin(), settings.devices.end(), is_named))
+    return no_such_domain(name);
+
+  std::string error;
+  const link::EthdevModule *module = link::load_ethdev_module({}, error);
+  const int rc = module ? open_device(*module, settings, name, device, error) : -FI_ENODEV;
+  if (rc) {
+    FI_WARN(&provider, FI_LOG_DOMAIN, "%s\n", error.c_str());
+    return rc;
+  }
+  FI_INFO(&provider, FI_LOG_DOMAIN, "device %s, driver %s, address %s, DPDK %s\n",
+          device->info().name.c_str(), device->info().driver.c_str(),
+          net::to_string(device->info().address).c_str(), module->dpdk_version);
+  return 0;
+}
+
+} // namespace dpdkx

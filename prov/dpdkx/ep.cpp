@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/ep.h"
+
+#include "dpdkx/key_digest.h"
+#include "dpdkx/provider.h"
+#include "util_ext/ops.h"
+
+#include <algorithm>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_collective.h>
+#include <rdma/fi_rma.h>
+
+namespace dpdkx {
+
+namespace {
+
+int close_handle(struct fid *f) {
+  EndpointHandle &handle = EndpointHandle::from(f);
+  return util_ext::guard([&] { return handle.endpoint.close(&handle); });
+}
+
+int bind_handle(struct fid *f, struct fid *other, std::uint64_t flags) {
+  if (!other)
+    return -FI_EINVAL;
+  return util_ext::guard([&] { return EndpointHandle::from(f).endpoint.bind(other, flags); });
+}
+
+template <class T> int take(T *&place, T &object, const char *what) {
+  if (place) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: the endpoint has %s for that already\n", what);
+    return -FI_EINVAL;
+  }
+  place = &object;
+  return 0;
+}
+
+wire::KeyDigest key_of(const fi_info &info, const wire::KeyDigest &setting) {
+  const auto digest = [](const std::uint8_t *key, std::size_t len) {
+    return key_digest(std::as_bytes(std::span(key, len)));
+  };
+  if (info.ep_attr->auth_key && info.ep_attr->auth_key_size)
+    return digest(info.ep_attr->auth_key, info.ep_attr->auth_key_size);
+  if (info.domain_attr && info.domain_attr->auth_key && info.domain_attr->auth_key_size)
+    return digest(info.domain_attr->auth_key, info.domain_attr->auth_key_size);
+  return setting;
+}
+
+int check_info(const fi_info *info) {
+  if (!info || !info->ep_attr || !info->tx_attr || !info->rx_attr)
+    return -FI_EINVAL;
+  if (info->ep_attr->type != FI_EP_RDM) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "endpoint type %d; allowed: FI_EP_RDM\n",
+            static_cast<int>(info->ep_attr->type));
+    return -FI_EINVAL;
+  }
+  if (!known_format(info->addr_format)) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "address format %u; allowed: FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_SOCKADDR, "
+            "FI_ADDR_STR\n",
+            info->addr_format);
+    return -FI_EINVAL;
+  }
+  if (info->ep_attr->tx_ctx_cnt > 1 || info->ep_attr->rx_ctx_cnt > 1)
+    return -FI_EINVAL; // neither scalable nor shared contexts
+  if (const int rc = flags::check(info->tx_attr->op_flags, flags::tx_defaults))
+    return rc;
+  return flags::check(info->rx_attr->op_flags, flags::rx_defaults);
+}
+
+} // namespace
+
+// ---- handles
+
+EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
+    : fid_ep(), endpoint(endpoint), tx_defaults(endpoint.tx_op_flags_),
+      rx_defaults(endpoint.rx_op_flags_) {
+  static fi_ops fid_ops = [] {
+    auto t = util_ext::all_missing<fi_ops>();
+    t.close = close_handle;
+    t.bind = bind_handle;
+    t.control = dpdkx::control;
+    return t;
+  }();
+  static fi_ops_msg no_msg = util_ext::all_missing<fi_ops_msg>();
+  static fi_ops_tagged no_tagged = util_ext::all_missing<fi_ops_tagged>();
+  static fi_ops_rma no_rma = util_ext::all_missing<fi_ops_rma>();
+  static fi_ops_atomic no_atomic = util_ext::all_missing<fi_ops_atomic>();
+  static fi_ops_collective no_collective = util_ext::all_missing<fi_ops_collective>();
+  fid = {FI_CLASS_EP, context, &fid_ops};
+  ops = &ep_ops;
+  cm = &cm_ops;
+  msg = endpoint.caps_ & FI_MSG ? &msg_ops : &no_msg;
+  tagged = endpoint.caps_ & FI_TAGGED ? &tagged_ops : &no_tagged;
+  rma = &no_rma;
+  atomic = &no_atomic;
+  collective = &no_collective;
+  ++endpoint.handles_;
+  update_flags();
+}
+
+void EndpointHandle::update_flags() {
+  send_flags = flags::of_send(tx_defaults, endpoint.selective_send());
+  recv_flags = flags::of_receive(rx_defaults, endpoint.selective_receive());
+  trecv_flags = recv_flags & ~FI_MULTI_RECV; // which is about untagged messages
+}
+
+// ---- life
+
+int Endpoint::open(Domain &domain, const fi_info *info, fid_ep **out, void *context) {
+  if (const int rc = check_info(info))
+    return rc;
+  Address source = Address::v4(0, 0);
+  if (info->src_addr &&
+      read_address(info->addr_format, info->src_addr, info->src_addrlen, source) != 0) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "the source address is not in the format it should have\n");
+    return -FI_EINVAL;
+  }
+  auto *endpoint = new Endpoint(domain, *info, source);
+  try {
+    *out = new EndpointHandle(*endpoint, context);
+  } catch (...) {
+    delete endpoint;
+    throw;
+  }
+  return 0;
+}
+
+Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source)
+    : domain_(domain), inject_size_(info.tx_attr->inject_size), caps_(info.caps),
+      format_(info.addr_format),
+      tx_size_(info.tx_attr->size ? info.tx_attr->size : domain.settings().engine.tx_size),
+      rx_size_(info.rx_attr->size ? info.rx_attr->size : domain.settings().engine.rx_size),
+      tx_op_flags_(info.tx_attr->op_flags), rx_op_flags_(info.rx_attr->op_flags),
+      key_(key_of(info, domain.settings().engine.session.key)), source_(source) {
+  domain_.acquire();
+}
+
+Endpoint::~Endpoint() {
+  if (av_)
+    av_->remove_listener(*this);
+  for (util_ext::Cq *cq : {tx_cq_, rx_cq_})
+    if (cq)
+      cq->release();
+  for (util_ext::Cntr *cntr : cntrs_)
+    cntr->release();
+  if (eq_)
+    eq_->release();
+  domain_.release();
+}
+
+int Endpoint::close(EndpointHandle *handle) {
+  delete handle;
+  if (--handles_ != 0)
+    return 0;
+  std::unique_ptr<engine::Endpoint> engine;
+  {
+    const std::lock_guard lock(engine_guard_);
+    engine = std::move(engine_);
+  }
+  if (engine && domain_.inherited()) {
+    (void)engine.release(); // the parent's
+  } else if (engine) {
+    domain_.stop(*engine);
+    const std::unique_lock lock(engine->mutex());
+    engine->close();
+  }
+  engine.reset();
+  delete this;
+  return 0;
+}
+
+// ---- bindings
+
+int Endpoint::bind(struct fid *other, std::uint64_t flags) {
+  if (engine_) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: the endpoint is enabled already\n");
+    return -FI_EOPBADSTATE;
+  }
+  switch (other->fclass) {
+  case FI_CLASS_CQ:
+    return bind_cq(*util_ext::Cq::from(other), flags);
+  case FI_CLASS_CNTR:
+    return bind_cntr(*util_ext::Cntr::from(other), flags);
+  case FI_CLASS_AV:
+    return bind_av(*util_ext::Av::from(other));
+  case FI_CLASS_EQ:
+    if (const int rc = take(eq_, *util_ext::Eq::from(other), "an event queue"))
+      return rc;
+    eq_->acquire();
+    return 0;
+  default:
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: objects of class %zu can't be bound\n",
+            other->fclass);
+    return -FI_EINVAL;
+  }
+}
+
+int Endpoint::bind_cq(util_ext::Cq &cq, std::uint64_t flags) {
+  if (!(flags & (FI_TRANSMIT | FI_RECV)) ||
+      flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "bind: CQ with flags %#llx; allowed: FI_TRANSMIT, FI_RECV, FI_SELECTIVE_COMPLETION\n",
+            static_cast<unsigned long long>(flags));
+    return -FI_EINVAL;
+  }
+  const bool selective = flags & FI_SELECTIVE_COMPLETION;
+  if (((flags & FI_TRANSMIT) && tx_cq_) || ((flags & FI_RECV) && rx_cq_)) {
+    util_ext::Cq *taken = tx_cq_ ? tx_cq_ : rx_cq_;
+    return take(taken, cq, "a completion queue");
+  }
+  if (flags & FI_TRANSMIT) {
+    tx_cq_ = &cq;
+    selective_tx_ = selective;
+    cq.acquire();
+  }
+  if (flags & FI_RECV) {
+    rx_cq_ = &cq;
+    selective_rx_ = selective;
+    cq.acquire();
+  }
+  return 0;
+}
+
+int Endpoint::bind_cntr(util_ext::Cntr &cntr, std::uint64_t flags) {
+  constexpr std::uint64_t nothing_to_count =
+      FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+  if (flags == 0 || flags & ~(FI_SEND | FI_RECV | nothing_to_count)) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: counter with flags %#llx\n",
+            static_cast<unsigned long long>(flags));
+    return -FI_EINVAL;
+  }
+  if (((flags & FI_SEND) && tx_cntr_) || ((flags & FI_RECV) && rx_cntr_)) {
+    util_ext::Cntr *taken = tx_cntr_ ? tx_cntr_ : rx_cntr_;
+    return take(taken, cntr, "a counter");
+  }
+  cntrs_.push_back(&cntr);
+  cntr.acquire();
+  if (flags & FI_SEND)
+    tx_cntr_ = &cntr;
+  if (flags & FI_RECV)
+    rx_cntr_ = &cntr;
+  return 0;
+}
+
+int Endpoint::bind_av(util_ext::Av &av) {
+  if (const int rc = take(av_, av, "an address vector"))
+    return rc;
+  av.add_listener(*this);
+  return 0;
+}
+
+int Endpoint::check_bindings() const {
+  const bool both = !(caps_ & (FI_SEND | FI_RECV));
+  const char *missing = !tx_cq_ && (both || caps_ & FI_SEND)   ? "FI_TRANSMIT"
+                        : !rx_cq_ && (both || caps_ & FI_RECV) ? "FI_RECV"
+                                                               : nullptr;
+  if (missing) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "enable: no completion queue is bound with %s\n", missing);
+    return -FI_ENOCQ;
+  }
+  if (!av_) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "enable: no address vector is bound\n");
+    return -FI_ENOAV;
+  }
+  return 0;
+}
+
+// ---- the engine
+
+int Endpoint::enable() {
+  if (engine_)
+    return -FI_EOPBADSTATE;
+  if (const int rc = check_bindings())
+    return rc;
+  if (const int rc = open_links())
+    return rc;
+  auto engine = std::make_unique<engine::Endpoint>(engine_config(), SystemClock::instance(), self_,
+                                                   std::move(links_), *this, completers());
+  if (min_multi_recv_)
+    engine->set_min_multi_recv(min_multi_recv_);
+  {
+    const std::lock_guard lock(engine_guard_);
+    engine_ = std::move(engine);
+  }
+  domain_.start(*engine_);
+  return 0;
+}
+
+engine::Config Endpoint::engine_config() const {
+  engine::Config config = domain_.settings().engine;
+  config.tx_size = tx_size_;
+  config.rx_size = rx_size_;
+  config.inject_size = inject_size_;
+  config.session.key = key_;
+  return config;
+}
+
+op::Completers Endpoint::completers() const {
+  op::Completers c;
+  c.tx_cq = tx_cq_;
+  c.rx_cq = rx_cq_;
+  c.tx_cntr = tx_cntr_;
+  c.rx_cntr = rx_cntr_;
+  c.source = caps_ & FI_SOURCE;
+  c.source_err = caps_ & FI_SOURCE_ERR;
+  return c;
+}
+
+void Endpoint::address_added(fi_addr_t index, const util_ext::SockAddr &address) {
+  const std::lock_guard guard(engine_guard_);
+  if (!engine_)
+    return;
+  {
+    const std::lock_guard lock(engine_->mutex());
+    engine_->address_added(index, to_address(address));
+  }
+  domain_.posted(*engine_);
+}
+
+void Endpoint::address_removed(fi_addr_t index, const util_ext::SockAddr &) {
+  const std::lock_guard guard(engine_guard_);
+  if (!engine_)
+    return;
+  const std::lock_guard lock(engine_->mutex());
+  engine_->address_removed(index);
+}
+
+bool Endpoint::lookup(fi_addr_t index, Address &out) const {
+  const util_ext::SockAddr *address = av_->lookup(index);
+  if (address)
+    out = to_address(*address);
+  return address != nullptr;
+}
+
+fi_addr_t Endpoint::reverse(const Address &address) const {
+  return av_->reverse(to_sockaddr(address));
+}
+
+int Endpoint::cancel(const void *context) {
+  if (!engine_)
+    return -FI_EOPBADSTATE;
+  int rc;
+  {
+    const std::lock_guard lock(engine_->mutex());
+    rc = engine_->cancel(context);
+  }
+  domain_.posted(*engine_);
+  return rc;
+}
+
+} // namespace dpdkx

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// An endpoint as libfabric's users see it: what it is bound to, its address,
+// and between bind and close the engine that does the work.
+//
+// Applications hold handles: the endpoint's own, and its aliases (fi_ep_alias),
+// which differ in their default flags only.
+//
+// Files: ep.cpp life and bindings, ep_links.cpp address and ports, ep_cm.cpp
+// names, ep_options.cpp options, flags, aliases, ep_msg.cpp and ep_tagged.cpp
+// the data calls.
+#pragma once
+
+#include "dpdkx/address_format.h"
+#include "dpdkx/domain.h"
+#include "dpdkx/op_flags.h"
+#include "util_ext/av.h"
+#include "util_ext/cntr.h"
+#include "util_ext/cq.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace dpdkx {
+
+class Endpoint;
+
+struct EndpointHandle final : fid_ep {
+  EndpointHandle(Endpoint &, void *context);
+  static EndpointHandle &from(fid_ep *f) { return *static_cast<EndpointHandle *>(f); }
+  static EndpointHandle &from(struct fid *f) { return from(reinterpret_cast<fid_ep *>(f)); }
+
+  // The application's defaults have changed, or the endpoint's bindings.
+  void update_flags();
+
+  Endpoint &endpoint;
+  std::uint64_t tx_defaults, rx_defaults;
+  // What calls without flags pass on, FI_MSG or FI_TAGGED apart.
+  std::uint64_t send_flags = 0, recv_flags = 0, trecv_flags = 0;
+};
+
+class Endpoint final : private util_ext::AvListener, private engine::AddressBook {
+public:
+  static int open(Domain &, const fi_info *, fid_ep **, void *context);
+  int bind(struct fid *, std::uint64_t flags);
+  int enable();
+  int close(EndpointHandle *);
+
+  // Names, in the format of the fi_info.
+  int set_name(const void *, std::size_t len);
+  int get_name(void *, std::size_t *len);
+
+  int set_option(int name, const void *value, std::size_t len);
+  int get_option(int name, void *value, std::size_t *len);
+  int alias(EndpointHandle &of, std::uint64_t flags, struct fid **);
+  int set_default_flags(EndpointHandle &, std::uint64_t flags);
+  int cancel(const void *context);
+
+  // The data path. Requests are checked against the endpoint's limits here.
+  ssize_t send(const op::SendRequest &);
+  ssize_t receive(const op::ReceiveRequest &);
+  bool selective_send() const { return selective_tx_; }
+  bool selective_receive() const { return selective_rx_; }
+
+private:
+  Endpoint(Domain &, const fi_info &, const Address &source);
+  ~Endpoint();
+  friend struct EndpointHandle;
+
+  int bind_cq(util_ext::Cq &, std::uint64_t flags);
+  int bind_cntr(util_ext::Cntr &, std::uint64_t flags);
+  int bind_av(util_ext::Av &);
+  int check_bindings() const;
+
+  int open_links(); // unless they are open
+  int open_host_only();
+  int open_with_device();
+  engine::Config engine_config() const;
+  op::Completers completers() const;
+
+  // util_ext::AvListener
+  void address_added(fi_addr_t, const util_ext::SockAddr &) override;
+  void address_removed(fi_addr_t, const util_ext::SockAddr &) override;
+  // engine::AddressBook
+  bool lookup(fi_addr_t, Address &) const override;
+  fi_addr_t reverse(const Address &) const override;
+
+  Domain &domain_;
+  util_ext::Cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;
+  std::unique_ptr<engine::Endpoint> engine_; // from enable on; see engine_guard_
+  std::size_t inject_size_;
+  std::uint64_t caps_;
+  bool selective_tx_ = false, selective_rx_ = false;
+
+  const std::uint32_t format_; // of addresses
+  const std::size_t tx_size_, rx_size_;
+  const std::uint64_t tx_op_flags_, rx_op_flags_;
+  wire::KeyDigest key_;
+  std::size_t min_multi_recv_ = 0; // 0: the engine's
+
+  util_ext::Cntr *tx_cntr_ = nullptr, *rx_cntr_ = nullptr;
+  std::vector<util_ext::Cntr *> cntrs_; // all that are bound, also for what isn't counted yet
+  util_ext::Av *av_ = nullptr;
+  util_ext::Eq *eq_ = nullptr;
+
+  Address source_;      // asked for: any address, port 0: to be chosen
+  Address self_;        // once links_ is open
+  engine::Links links_; // from their opening to enable
+  bool linked_ = false;
+
+  std::atomic<std::uint32_t> handles_{0};
+  // Held when engine_ comes or goes, and while the AV tells of changes: the one
+  // call that an application may make at the same time from elsewhere.
+  std::mutex engine_guard_;
+};
+
+inline constexpr std::size_t max_message = SIZE_MAX / 2;
+
+// Ops of the calls in the other files.
+extern fi_ops_msg msg_ops;
+extern fi_ops_tagged tagged_ops;
+extern fi_ops_cm cm_ops;
+extern fi_ops_ep ep_ops;
+int control(struct fid *, int command, void *arg);
+
+} // namespace dpdkx

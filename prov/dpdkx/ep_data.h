@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// From the arguments of a data call to a request. Everything here is on the
+// fast path: it becomes a few stores to the stack.
+#pragma once
+
+#include "dpdkx/ep.h"
+#include "util_ext/ops.h"
+
+namespace dpdkx {
+
+// One buffer as an iovec.
+inline iovec one(const void *buf, std::size_t len) { return {const_cast<void *>(buf), len}; }
+
+// False: more entries than there may be, or more bytes than a size_t counts.
+inline bool total(const iovec *iov, std::size_t count, std::size_t &len) {
+  len = 0;
+  if (count > op::max_iov || (count && !iov))
+    return false;
+  for (std::size_t i = 0; i < count; ++i)
+    if (__builtin_add_overflow(len, iov[i].iov_len, &len))
+      return false;
+  return true;
+}
+
+inline ssize_t post(Endpoint &endpoint, const op::SendRequest &request) {
+  return util_ext::guard([&] { return endpoint.send(request); });
+}
+
+inline ssize_t post(Endpoint &endpoint, const op::ReceiveRequest &request) {
+  return util_ext::guard([&] { return endpoint.receive(request); });
+}
+
+// Fills in what iov and count say, then posts.
+template <class Request>
+inline ssize_t post_vector(Endpoint &endpoint, Request &request, const iovec *iov,
+                           std::size_t count) {
+  if (!total(iov, count, request.len)) [[unlikely]]
+    return endpoint.refuse_vector(count);
+  request.iov = iov;
+  request.iov_count = count;
+  return post(endpoint, request);
+}
+
+template <class Request>
+inline ssize_t post_buffer(Endpoint &endpoint, Request &request, const void *buf,
+                           std::size_t len) {
+  const iovec iov = one(buf, len);
+  request.iov = &iov;
+  request.iov_count = 1;
+  request.len = len;
+  return post(endpoint, request);
+}
+
+} // namespace dpdkx

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// fi_tagged(3).
+#include "dpdkx/ep_data.h"
+
+#include <rdma/fi_tagged.h>
+
+namespace dpdkx {
+
+namespace {
+
+op::SendRequest send_request(const EndpointHandle &handle, fi_addr_t dest, std::uint64_t tag,
+                             void *context) {
+  op::SendRequest request;
+  request.dest = dest;
+  request.tag = tag;
+  request.flags = FI_TAGGED | handle.send_flags;
+  request.context = context;
+  return request;
+}
+
+op::SendRequest inject_request(fi_addr_t dest, std::uint64_t tag) {
+  op::SendRequest request;
+  request.dest = dest;
+  request.tag = tag;
+  request.flags = FI_TAGGED | FI_INJECT;
+  return request;
+}
+
+op::ReceiveRequest receive_request(const EndpointHandle &handle, fi_addr_t src, std::uint64_t tag,
+                                   std::uint64_t ignore, void *context) {
+  op::ReceiveRequest request;
+  request.src = src;
+  request.tag = tag;
+  request.ignore = ignore;
+  request.flags = FI_TAGGED | handle.trecv_flags;
+  request.context = context;
+  return request;
+}
+
+ssize_t recv(fid_ep *ep, void *buf, std::size_t len, void *, fi_addr_t src, std::uint64_t tag,
+             std::uint64_t ignore, void *context) {
+  EndpointHandle &handle = EndpointHandle::from(ep);
+  auto request = receive_request(handle, src, tag, ignore, context);
+  return post_buffer(handle.endpoint, request, buf, len);
+}
+
+ssize_t recvv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t src,
+              std::uint64_t tag, std::uint64_t ignore, void *context) {
+  EndpointHandle &handle = EndpointHandle::from(ep);
+  auto request = receive_request(handle, src, tag, ignore, context);
+  return post_vector(handle.endpoint, request, iov, count);
+}
+
+ssize_t recvmsg(fid_ep *ep, const fi_msg_tagged *msg, std::uint64_t given) {
+  EndpointHandle &handle = EndpointHandle::from(ep);
+  if (const int rc = flags::check_trecvmsg(given))
+    return rc;
+  op::ReceiveRequest request;
+  request.src = msg->addr;
+  request.tag = msg->tag;
+  request.ignore = msg->ignore;
+  request.flags = FI_TAGGED | flags::of_receive(given, handle.endpoint.selective_receive());
+  request.context = msg->context;
+  return post_vector(handle.endpoint, request, msg->msg_iov, msg->iov_count);
+}
+
+ssize_t send(fid_ep *ep, const void *buf, std::size_t len, void *, fi_addr_t dest,
+             std::uint64_t tag, void *context) {
+  EndpointHandle &handle = EndpointHandle::from(ep);
+  auto request = send_request(handle, dest, tag, context);
+  return post_buffer(handle.endpoint, request, buf, len);
+}
+
+ssize_t sendv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t dest,
+              std::uint64_t tag, void *context) {
+  EndpointHandle &handle = EndpointHandle::from(ep);
+  auto request = send_request(handle, dest, tag, context);
+  return post_vector(handle.endpoint, request, iov, count);
+}
+
+ssize_t sendmsg(fid_ep *ep, const fi_msg_tagged *msg, std::uint64_t given) {
+  EndpointHandle &handle = EndpointHandle::from(ep);
+  if (const int rc = flags::check(given, flags::sendmsg))
+    return rc;
+  op::SendRequest request;
+  request.dest = msg->addr;
+  request.tag = msg->tag;
+  request.data = msg->data;
+  request.flags = FI_TAGGED | flags::of_send(given, handle.endpoint.selective_send());
+  request.context = msg->context;
+  return post_vector(handle.endpoint, request, msg->msg_iov, msg->iov_count);
+}
+
+ssize_t inject(fid_ep *ep, const void *buf, std::size_t len, fi_addr_t dest, std::uint64_t tag) {
+  auto request = inject_request(dest, tag);
+  return post_buffer(EndpointHandle::from(ep).endpoint, request, buf, len);
+}
+
+ssize_t senddata(fid_ep *ep, const void *buf, std::size_t len, void *, std::uint64_t data,
+                 fi_addr_t dest, std::uint64_t tag, void *context) {
+  EndpointHandle &handle = EndpointHandle::from(ep);
+  auto request = send_request(handle, dest, tag, context);
+  request.data = data;
+  request.flags |= FI_REMOTE_CQ_DATA;
+  return post_buffer(handle.endpoint, request, buf, len);
+}
+
+ssize_t injectdata(fid_ep *ep, const void *buf, std::size_t len, std::uint64_t data,
+                   fi_addr_t dest, std::uint64_t tag) {
+  auto request = inject_request(dest, tag);
+  request.data = data;
+  request.flags |= FI_REMOTE_CQ_DATA;
+  return post_buffer(EndpointHandle::from(ep).endpoint, request, buf, len);
+}
+
+} // namespace
+
+fi_ops_tagged tagged_ops = [] {
+  auto t = util_ext::all_missing<fi_ops_tagged>();
+  t.recv = recv;
+  t.recvv = recvv;
+  t.recvmsg = recvmsg;
+  t.send = send;
+  t.sendv = sendv;
+  t.sendmsg = sendmsg;
+  t.inject = inject;
+  t.senddata = senddata;
+  t.injectdata = injectdata;
+  return t;
+}();
+
+} // namespace dpdkx

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// The fabric object: one for all devices and the host link. It holds the
+// settings as they were when it was opened; everything under it goes by them.
+#pragma once
+
+#include "dpdkx/settings.h"
+#include "util_ext/fabric.h"
+
+namespace dpdkx {
+
+inline constexpr const char *fabric_name = "dpdkx";
+
+class Fabric final : public util_ext::Fabric, public fid_fabric {
+public:
+  static int open(const fi_fabric_attr &, fid_fabric **, void *context);
+  static Fabric &from(fid_fabric *f) { return *static_cast<Fabric *>(f); }
+
+  const Settings &settings() const { return settings_; }
+
+private:
+  Fabric(std::uint32_t api_version, Settings settings, void *context);
+  ~Fabric() = default;
+  static int close(struct fid *);
+
+  const Settings settings_;
+};
+
+} // namespace dpdkx

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// From the flags that an application gives, with a call or once for all, to
+// those of a request (op/request.h): fi_endpoint(3), "Operation flags".
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+
+#include <cstdint>
+
+namespace dpdkx::flags {
+
+inline constexpr std::uint64_t levels =
+    FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE;
+
+// Defaults that an endpoint may have.
+inline constexpr std::uint64_t tx_defaults = FI_COMPLETION | FI_INJECT | levels;
+inline constexpr std::uint64_t rx_defaults = FI_COMPLETION | FI_MULTI_RECV;
+
+// What calls with a flags argument take.
+inline constexpr std::uint64_t sendmsg = tx_defaults | FI_REMOTE_CQ_DATA | FI_FENCE | FI_MORE;
+inline constexpr std::uint64_t recvmsg = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
+inline constexpr std::uint64_t trecvmsg = FI_COMPLETION | FI_MORE | FI_PEEK | FI_CLAIM | FI_DISCARD;
+
+// Exist in libfabric, not here.
+inline constexpr std::uint64_t unsupported = FI_COMMIT_COMPLETE | FI_MULTICAST | FI_TRIGGER;
+
+// 0, -FI_EOPNOTSUPP or -FI_EINVAL.
+inline int check(std::uint64_t given, std::uint64_t allowed) {
+  if (!(given & ~allowed)) [[likely]]
+    return 0;
+  return given & unsupported ? -FI_EOPNOTSUPP : -FI_EINVAL;
+}
+
+// The most that was asked for, as one bit.
+constexpr std::uint64_t strongest_level(std::uint64_t given) {
+  for (const std::uint64_t level :
+       {FI_MATCH_COMPLETE, FI_DELIVERY_COMPLETE, FI_TRANSMIT_COMPLETE, FI_INJECT_COMPLETE})
+    if (given & level)
+      return level;
+  return 0;
+}
+
+// `given`: of the call, or the endpoint's defaults. `selective`: the CQ was
+// bound with FI_SELECTIVE_COMPLETION. Neither adds FI_MSG or FI_TAGGED.
+constexpr std::uint64_t of_send(std::uint64_t given, bool selective) {
+  return (given & ~levels) | strongest_level(given) | (selective ? 0 : FI_COMPLETION);
+}
+
+constexpr std::uint64_t of_receive(std::uint64_t given, bool selective) {
+  // Who peeks asks a question: the answer is a completion.
+  return given | (selective && !(given & FI_PEEK) ? 0 : FI_COMPLETION);
+}
+
+// A claimed message is named by its context: FI_CLAIM and FI_DISCARD make sense
+// only with a peek, or after one.
+inline int check_trecvmsg(std::uint64_t given) {
+  if (const int rc = check(given, trecvmsg))
+    return rc;
+  return (given & FI_DISCARD) && !(given & (FI_PEEK | FI_CLAIM)) ? -FI_EINVAL : 0;
+}
+
+} // namespace dpdkx::flags

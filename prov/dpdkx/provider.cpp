@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/provider.h"
+
+#include "dpdkx/base/log.h"
+
+#include <algorithm>
+#include <strings.h>
+
+#ifndef EXTERNALLY_VISIBLE
+#define EXTERNALLY_VISIBLE externally_visible
+#endif
+
+namespace dpdkx {
+
+namespace {
+
+// Runs in a destructor of libfabric, also in forked children and while other
+// threads still run: there is nothing that needs it.
+void cleanup() {}
+
+fi_log_level to_fi(LogLevel level) {
+  switch (level) {
+  case LogLevel::warn:
+    return FI_LOG_WARN;
+  case LogLevel::info:
+    return FI_LOG_INFO;
+  case LogLevel::debug:
+    break;
+  }
+  return FI_LOG_DEBUG;
+}
+
+// The rooms below the face are about moving data.
+void log_to_libfabric(LogLevel level, std::string_view text) {
+  const int saved = errno;
+  fi_log(&provider, to_fi(level), FI_LOG_EP_DATA, "transport", 0, "%.*s\n",
+         static_cast<int>(text.size()), text.data());
+  errno = saved;
+}
+
+bool libfabric_logs(LogLevel level) {
+  return fi_log_enabled(&provider, to_fi(level), FI_LOG_EP_DATA) != 0;
+}
+
+void define_settings() {
+  for (const Setting &setting : all_settings()) {
+    const std::string allowed = allowed_values(setting.kind, setting.bounds);
+    fi_param_define(&provider, setting.name, FI_PARAM_STRING, "%s; %s (default: %s)", setting.text,
+                    allowed.c_str(), *setting.preset ? setting.preset : "none");
+  }
+}
+
+} // namespace
+
+fi_provider provider = {
+    .version = provider_version,
+    .fi_version = 0, // set when it is known under which libfabric this runs
+    .context = {},
+    .name = provider_name,
+    .getinfo = getinfo,
+    .fabric = open_fabric,
+    .cleanup = cleanup,
+};
+
+int current_settings(Settings &out) {
+  const SettingSource source = [](const Setting &setting) -> const char * {
+    char *text = nullptr;
+    return fi_param_get_str(&provider, setting.name, &text) == 0 ? text : nullptr;
+  };
+  std::string error;
+  const int rc = read_settings(source, out, error);
+  if (rc)
+    FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
+  return rc;
+}
+
+bool named_by_user() {
+  char *text = nullptr;
+  if (fi_param_get_str(nullptr, "provider", &text) != 0 || text == nullptr || *text == '^')
+    return false;
+  // Names separated by ',', each of which may be layers separated by ';'.
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(",;"), rest.size());
+    if (end == std::string_view(provider_name).size() &&
+        strncasecmp(rest.data(), provider_name, end) == 0)
+      return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+} // namespace dpdkx
+
+extern "C" FI_EXT_INI {
+  using namespace dpdkx;
+  try {
+    provider.fi_version = std::min(fi_version(), newest_api);
+    define_settings();
+    set_log_filter(libfabric_logs);
+    set_log_sink(log_to_libfabric);
+  } catch (...) {
+    return nullptr; // libfabric passes over it
+  }
+  return &provider;
+}

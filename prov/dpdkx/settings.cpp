@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/settings.h"
+
+#include "dpdkx/key_digest.h"
+
+#include <rdma/fi_errno.h>
+
+namespace dpdkx {
+
+namespace {
+
+constexpr std::uint64_t KiB = 1u << 10, MiB = 1u << 20, GiB = 1u << 30;
+constexpr std::uint64_t us = 1000, ms = 1000 * us, s = 1000 * ms, min = 60 * s;
+
+using Store = bool (*)(Settings &, const SettingValue &, std::string &);
+
+// Stores the number of a value into the member that `reach` gives.
+template <auto reach> bool number_to(Settings &settings, const SettingValue &value, std::string &) {
+  auto &member = reach(settings);
+  using Member = std::remove_reference_t<decltype(member)>;
+  member = static_cast<Member>(value.number);
+  return true;
+}
+
+template <auto reach> bool time_to(Settings &settings, const SettingValue &value, std::string &) {
+  reach(settings) = Duration(static_cast<Duration::rep>(value.number));
+  return true;
+}
+
+// Sorted by what they are about, as the man page is.
+constexpr Setting table[] = {
+    {"device", SettingKind::text, {}, "",
+     "devices, separated by ';': PCI addresses, DPDK virtual devices, or kernel interfaces; a "
+     "process takes the first that is free",
+     [](Settings &settings, const SettingValue &value, std::string &error) {
+       return net::parse_devices(value.text, settings.devices, error);
+     }},
+    {"addr", SettingKind::text, {}, "",
+     "for each device address/prefix[,gateway[,vlan]], separated by ';', or '-' where the kernel "
+     "has the address",
+     [](Settings &settings, const SettingValue &value, std::string &error) {
+       return net::parse_addresses(value.text, settings.addresses, error);
+     }},
+    {"neighbors", SettingKind::text, {}, "",
+     "neighbours that need no ARP, address=MAC separated by ';'",
+     [](Settings &settings, const SettingValue &value, std::string &error) {
+       return net::parse_neighbours(value.text, settings.device_options.neighbours, error);
+     }},
+    {"mtu", SettingKind::number, {0, 9978}, "0",
+     "bytes of an IP packet at most; 0: the device's own",
+     number_to<[](Settings &t) -> auto & { return t.device_options.mtu; }>},
+    {"dscp", SettingKind::number, {0, 63}, "0", "differentiated services code point of packets",
+     number_to<[](Settings &t) -> auto & { return t.device_options.dscp; }>},
+    {"eal_args", SettingKind::text, {}, "",
+     "more arguments for DPDK's start-up, separated by blanks",
+     [](Settings &settings, const SettingValue &value, std::string &) {
+       settings.device_options.eal_args = value.text;
+       return true;
+     }},
+    {"huge_pages", SettingKind::choice, {.choices = "auto always never"}, "auto",
+     "DPDK's memory in huge pages; auto: for PCI devices",
+     [](Settings &settings, const SettingValue &value, std::string &) {
+       constexpr link::HugePages choices[] = {link::HugePages::where_needed,
+                                              link::HugePages::always, link::HugePages::never};
+       settings.device_options.huge_pages = choices[value.number];
+       return true;
+     }},
+    {"memory", SettingKind::size, {0, 64 * GiB, MiB}, "0",
+     "memory for DPDK; 0: 256MiB, or with huge pages as much as needed",
+     [](Settings &settings, const SettingValue &value, std::string &) {
+       settings.device_options.memory_mb = static_cast<std::uint32_t>(value.number / MiB);
+       return true;
+     }},
+    {"mbufs", SettingKind::number, {0, 1u << 24}, "0",
+     "packet buffers of a device; 0: enough for its queues",
+     number_to<[](Settings &t) -> auto & { return t.device_options.mbufs; }>},
+    {"rx_descriptors", SettingKind::number, {0, 65536}, "0",
+     "length of a device's receive queue; 0: fits the device",
+     number_to<[](Settings &t) -> auto & { return t.device_options.rx_descriptors; }>},
+    {"tx_descriptors", SettingKind::number, {0, 65536}, "0",
+     "length of a device's send queue; 0: fits the device",
+     number_to<[](Settings &t) -> auto & { return t.device_options.tx_descriptors; }>},
+    {"checksum_offload", SettingKind::yes_no, {}, "no",
+     "let the device compute and check UDP checksums, where it can",
+     number_to<[](Settings &t) -> auto & { return t.device_options.checksum_offload; }>},
+    {"resolve_timeout", SettingKind::duration, {10 * ms, 60 * min}, "10s",
+     "how long to ask for a neighbour's MAC address",
+     time_to<[](Settings &t) -> auto & { return t.device_options.resolve_timeout; }>},
+    {"port_range", SettingKind::port_range, {1, 65535}, "49152-65535",
+     "UDP ports that automatic ones are chosen from",
+     [](Settings &settings, const SettingValue &value, std::string &) {
+       settings.host.first_port = static_cast<std::uint16_t>(value.number);
+       settings.host.last_port = static_cast<std::uint16_t>(value.last);
+       return true;
+     }},
+    {"auth_key", SettingKind::text, {}, "",
+     "key of the job: endpoints with another key are refused",
+     [](Settings &settings, const SettingValue &value, std::string &) {
+       settings.engine.session.key = key_digest(std::as_bytes(std::span(value.text)));
+       return true;
+     }},
+
+    {"rendezvous_size", SettingKind::size, {64, GiB}, "32KiB",
+     "larger messages over a device go by rendezvous",
+     number_to<[](Settings &t) -> auto & { return t.engine.rendezvous_device; }>},
+    {"host_rendezvous_size", SettingKind::size, {64, GiB}, "16KiB",
+     "larger messages within the host go by rendezvous",
+     number_to<[](Settings &t) -> auto & { return t.engine.rendezvous_host; }>},
+    {"inject_size", SettingKind::size, {0, 8 * KiB}, "1KiB",
+     "largest message of fi_inject and FI_INJECT",
+     number_to<[](Settings &t) -> auto & { return t.engine.inject_size; }>},
+    {"tx_size", SettingKind::number, {16, 1u << 20}, "1024",
+     "sends under way on an endpoint at most; further ones answer -FI_EAGAIN",
+     number_to<[](Settings &t) -> auto & { return t.engine.tx_size; }>},
+    {"rx_size", SettingKind::number, {16, 1u << 20}, "8192",
+     "receives posted to an endpoint at most; further ones answer -FI_EAGAIN",
+     number_to<[](Settings &t) -> auto & { return t.engine.rx_size; }>},
+    {"unexpected_pool", SettingKind::size, {MiB, 64 * GiB}, "64MiB",
+     "memory of an endpoint for messages that no receive was posted for",
+     number_to<[](Settings &t) -> auto & { return t.engine.unexpected_pool; }>},
+    {"unexpected_peer", SettingKind::size, {64 * KiB, 64 * GiB}, "4MiB",
+     "as much of it as one peer may use",
+     number_to<[](Settings &t) -> auto & { return t.engine.unexpected_peer; }>},
+    {"cq_size", SettingKind::number, {1, 1u << 30}, "1024",
+     "entries of a completion queue whose size the application leaves open",
+     number_to<[](Settings &t) -> auto & { return t.cq_size; }>},
+    {"cq_overrun", SettingKind::number, {0, 1u << 30}, "4194304",
+     "entries kept beyond a completion queue's size; one more is an overrun",
+     number_to<[](Settings &t) -> auto & { return t.cq_overrun; }>},
+    {"host_ring_size", SettingKind::size, {32 * KiB, GiB, 1, true}, "128KiB",
+     "memory for data under way from one process of the host to another",
+     number_to<[](Settings &t) -> auto & { return t.host.ring_bytes; }>},
+    {"pull", SettingKind::yes_no, {}, "yes",
+     "read large messages straight from the memory of a process of the host",
+     number_to<[](Settings &t) -> auto & { return t.engine.pull; }>},
+    {"window", SettingKind::number, {64, 16384, 64}, "1024",
+     "packets to one peer in flight at most",
+     number_to<[](Settings &t) -> auto & { return t.engine.session.window; }>},
+    {"checksum", SettingKind::yes_no, {}, "yes",
+     "check the content of packets that come over a device",
+     number_to<[](Settings &t) -> auto & { return t.engine.checksum; }>},
+
+    {"peer_timeout", SettingKind::duration, {100 * ms, 1440 * min}, "10s",
+     "a peer that gives no sign of life for that long is dead",
+     time_to<[](Settings &t) -> auto & { return t.engine.session.peer_timeout; }>},
+    {"connect_timeout", SettingKind::duration, {10 * ms, 1440 * min}, "10s",
+     "how long to try an address at which nobody answers",
+     time_to<[](Settings &t) -> auto & { return t.engine.connect_timeout; }>},
+    {"linger", SettingKind::duration, {0, 1440 * min}, "10s",
+     "how long fi_close waits for what was sent to arrive",
+     time_to<[](Settings &t) -> auto & { return t.engine.linger; }>},
+
+    {"yield", SettingKind::number, {0, 1u << 30}, "0",
+     "turns in a row that find nothing to do before the processor is given to others; 0: adapts "
+     "to how many want it",
+     number_to<[](Settings &t) -> auto & { return t.engine.yield_after; }>},
+    {"service_tick", SettingKind::duration, {ms, 10 * s}, "100ms",
+     "with a device: how often a thread answers peers while the application computes",
+     time_to<[](Settings &t) -> auto & { return t.service_tick; }>},
+    {"progress_cpu", SettingKind::text, {}, "",
+     "processor that FI_PROGRESS_AUTO's threads run on, a number",
+     [](Settings &settings, const SettingValue &value, std::string &error) {
+       SettingValue cpu;
+       settings.progress_cpu = -1;
+       if (value.text.empty())
+         return true;
+       if (!parse_setting(SettingKind::number, {0, 1023}, value.text, cpu)) {
+         error = "FI_DPDKX_PROGRESS_CPU: '" + std::string(value.text) +
+                 "'; allowed: number, 0 to 1023";
+         return false;
+       }
+       settings.progress_cpu = static_cast<int>(cpu.number);
+       return true;
+     }},
+    {"offer", SettingKind::yes_no, {}, "no",
+     "answer fi_getinfo also where neither FI_PROVIDER nor the application names dpdkx",
+     number_to<[](Settings &t) -> auto & { return t.offer; }>},
+};
+
+} // namespace
+
+std::span<const Setting> all_settings() { return table; }
+
+std::string environment_name(const Setting &setting) {
+  std::string name = "FI_DPDKX_";
+  for (const char *c = setting.name; *c; ++c)
+    name += *c >= 'a' && *c <= 'z' ? static_cast<char>(*c & ~0x20) : *c;
+  return name;
+}
+
+std::vector<link::DeviceRequest> Settings::device_requests() const {
+  std::vector<link::DeviceRequest> requests;
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    requests.push_back({devices[i], i < addresses.size() ? addresses[i] : std::nullopt});
+  return requests;
+}
+
+int read_settings(SettingSource source, Settings &out, std::string &error) {
+  out = {};
+  for (const Setting &setting : table) {
+    const char *text = source(setting);
+    SettingValue value;
+    if (!parse_setting(setting.kind, setting.bounds, text ? text : setting.preset, value)) {
+      error = environment_name(setting) + ": '" + (text ? text : setting.preset) +
+              "'; allowed: " + allowed_values(setting.kind, setting.bounds);
+      return -FI_EINVAL;
+    }
+    if (!setting.store(out, value, error))
+      return -FI_EINVAL;
+  }
+  if (out.addresses.size() > out.devices.size()) {
+    error = "FI_DPDKX_ADDR: names " + std::to_string(out.addresses.size()) +
+            " addresses; allowed: one for each entry of FI_DPDKX_DEVICE, which has " +
+            std::to_string(out.devices.size());
+    return -FI_EINVAL;
+  }
+  return 0;
+}
+
+} // namespace dpdkx

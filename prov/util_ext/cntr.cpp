@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "util_ext/cntr.h"
+
+#include "util_ext/ops.h"
+
+namespace util_ext {
+
+// A change sets its value first and unread_ then: read in the other order, it
+// can't be missed.
+std::uint64_t Cntr::read(const Value &v) noexcept {
+  if (wait_.fd_armed()) [[unlikely]]
+    wait_.disarm_fd();
+  if (drives_progress_)
+    domain_.progress();
+  if (pollable_) [[unlikely]]
+    unread_.store(false);
+  return v.load();
+}
+
+int Cntr::try_wait() noexcept {
+  return guard([&] { return wait_.try_wait([&] { return !unread_.load(); }); });
+}
+
+int Cntr::wait_for(std::uint64_t threshold, int timeout) {
+  if (!wait_.blocking())
+    return -FI_ENOSYS;
+  const std::uint64_t errors = errors_.load();
+  const Deadline deadline(timeout);
+  for (;;) {
+    if (drives_progress_)
+      domain_.progress();
+    if (value_.load() >= threshold)
+      return 0;
+    if (errors_.load() != errors)
+      return -FI_EAVAIL;
+    if (deadline.passed())
+      return -FI_ETIMEDOUT;
+    // A signal handler doesn't end it: fi_cntr(3) knows no such result.
+    Wait::Sleeper sleeper(wait_);
+    if (value_.load() < threshold && errors_.load() == errors)
+      sleeper.sleep(deadline);
+  }
+}
+
+int Cntr::wait(fid_cntr *cntr, std::uint64_t threshold, int timeout) noexcept {
+  return guard([&] { return from(&cntr->fid)->wait_for(threshold, timeout); });
+}
+
+int Cntr::control(struct fid *f, int command, void *arg) noexcept {
+  return guard([&] { return from(f)->wait_.control(command, arg); });
+}
+
+int Cntr::close(struct fid *f) noexcept {
+  Cntr *self = from(f);
+  if (self->users_.load(std::memory_order_acquire) != 0)
+    return -FI_EBUSY;
+  Domain &domain = self->domain_;
+  delete self;
+  domain.release();
+  return 0;
+}
+
+// What the C interface has twice: for the value, and for the error value.
+template <Cntr::Value Cntr::*value> struct Cntr::Calls {
+  static std::uint64_t read(fid_cntr *c) noexcept {
+    Cntr &self = *from(&c->fid);
+    return self.read(self.*value);
+  }
+  static int add(fid_cntr *c, std::uint64_t n) noexcept {
+    Cntr &self = *from(&c->fid);
+    self.change(self.*value, n);
+    return 0;
+  }
+  static int set(fid_cntr *c, std::uint64_t n) noexcept {
+    Cntr &self = *from(&c->fid);
+    self.set(self.*value, n);
+    return 0;
+  }
+};
+
+Cntr::Cntr(Domain &domain, const fi_cntr_attr &attr, void *context)
+    : domain_(domain), locking_(domain.locking()), drives_progress_(!domain.auto_progress()),
+      pollable_(attr.wait_obj == FI_WAIT_FD || attr.wait_obj == FI_WAIT_UNSPEC),
+      wait_(domain.auto_progress() ? nullptr : &domain.wait_source(), attr.wait_obj) {
+  static fi_ops fid_ops = [] {
+    auto t = all_missing<fi_ops>();
+    t.close = close;
+    t.control = control;
+    return t;
+  }();
+  static fi_ops_cntr cntr_ops = [] {
+    auto t = all_missing<fi_ops_cntr>();
+    t.read = Calls<&Cntr::value_>::read;
+    t.readerr = Calls<&Cntr::errors_>::read;
+    t.add = Calls<&Cntr::value_>::add;
+    t.adderr = Calls<&Cntr::errors_>::add;
+    t.set = Calls<&Cntr::value_>::set;
+    t.seterr = Calls<&Cntr::errors_>::set;
+    t.wait = wait;
+    return t;
+  }();
+  fid = {FI_CLASS_CNTR, context, &fid_ops};
+  ops = &cntr_ops;
+}
+
+int Cntr::open(Domain &domain, const fi_cntr_attr *attr, fid_cntr **out, void *context) noexcept {
+  const fi_provider &prov = domain.provider();
+  if (!attr || !out)
+    return -FI_EINVAL;
+  if (attr->events != FI_CNTR_EVENTS_COMP) {
+    FI_WARN(&prov, FI_LOG_CNTR, "counter events %d: only FI_CNTR_EVENTS_COMP is supported\n",
+            static_cast<int>(attr->events));
+    return -FI_ENOSYS;
+  }
+  if (!Wait::supported(attr->wait_obj)) {
+    FI_WARN(&prov, FI_LOG_CNTR,
+            "counter wait object %d: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
+            static_cast<int>(attr->wait_obj));
+    return -FI_ENOSYS;
+  }
+  if (attr->flags) {
+    FI_WARN(&prov, FI_LOG_CNTR, "counter flags %#llx: must be 0\n",
+            static_cast<unsigned long long>(attr->flags));
+    return -FI_EINVAL;
+  }
+
+  return guard([&] {
+    Cntr *cntr = new Cntr(domain, *attr, context);
+    if (const int rc = cntr->wait_.open(); rc != 0) {
+      FI_WARN(&prov, FI_LOG_CNTR, "counter wait object FI_WAIT_FD: %s\n", fi_strerror(-rc));
+      delete cntr;
+      return rc;
+    }
+    domain.acquire();
+    *out = cntr;
+    return 0;
+  });
+}
+
+} // namespace util_ext

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Counters: fi_cntr(3). 64-bit success and error values. The trigger engine
+// will hang on them: every change goes through one place, changed().
+#pragma once
+
+#include "util_ext/domain.h"
+#include "util_ext/wait.h"
+
+namespace util_ext {
+
+class Cntr final : public fid_cntr {
+public:
+  static int open(Domain &, const fi_cntr_attr *, fid_cntr **, void *context) noexcept;
+  static Cntr *from(struct fid *f) {
+    return static_cast<Cntr *>(reinterpret_cast<fid_cntr *>(f));
+  }
+
+  // Any thread. Modulo 2^64.
+  void add(std::uint64_t n) noexcept { change(value_, n); }
+  void add_error(std::uint64_t n) noexcept { change(errors_, n); }
+  // Without making progress.
+  std::uint64_t value() const noexcept { return value_.load(); }
+  std::uint64_t errors() const noexcept { return errors_.load(); }
+
+  void acquire() { users_.fetch_add(1, std::memory_order_relaxed); }
+  void release() { users_.fetch_sub(1, std::memory_order_acq_rel); }
+
+  // fi_trywait.
+  int try_wait() noexcept;
+
+  using Value = std::atomic<std::uint64_t>;
+
+private:
+  Cntr(Domain &, const fi_cntr_attr &, void *context);
+  ~Cntr() = default;
+  static int close(struct fid *) noexcept;
+  static int control(struct fid *, int command, void *arg) noexcept;
+  static int wait(fid_cntr *, std::uint64_t threshold, int timeout) noexcept;
+  template <Value Cntr::*value> struct Calls;
+
+  void change(Value &v, std::uint64_t n) noexcept {
+    if (locking_)
+      v.fetch_add(n);
+    else // one caller at a time
+      v.store(v.load(std::memory_order_relaxed) + n, std::memory_order_release);
+    changed();
+  }
+  void set(Value &v, std::uint64_t n) noexcept {
+    v.store(n);
+    changed();
+  }
+  void changed() noexcept {
+    if (pollable_) [[unlikely]]
+      unread_.store(true);
+    wait_.notify();
+  }
+  std::uint64_t read(const Value &) noexcept;
+  int wait_for(std::uint64_t threshold, int timeout);
+
+  Domain &domain_;
+  const bool locking_, drives_progress_, pollable_;
+  Value value_{0}, errors_{0};
+  std::atomic<bool> unread_{false}; // changed since it was last read; where pollable_
+  Wait wait_;
+  std::atomic<std::uint32_t> users_{0};
+};
+
+} // namespace util_ext

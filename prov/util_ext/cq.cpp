@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "util_ext/cq.h"
+
+#include "util_ext/err_data.h"
+#include "util_ext/ops.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace util_ext {
+
+struct Cq::Error {
+  std::size_t olen;
+  int err;
+  int prov_errno;
+  ErrData data;
+};
+
+// ---- entries in, entries out
+
+void Cq::write_error(const CompletionError &e) noexcept {
+  Error *error = new (std::nothrow) Error{e.olen, e.err, e.prov_errno, {}};
+  if (error)
+    error->data.assign(e.err_data, e.err_data_size);
+  std::lock_guard lock(mutex_);
+  if (!error)
+    return overrun(nullptr);
+  ++errors_;
+  append(e.entry, error);
+}
+
+void Cq::overrun(Error *error) noexcept {
+  if (error) {
+    --errors_;
+    delete error;
+  }
+  if (!overrun_) {
+    const char *advice = domain_.limits.cq_overrun_advice;
+    FI_WARN(&domain_.provider(), FI_LOG_CQ,
+            "completion queue overrun: it was opened with size %zu, %zu entries wait to be "
+            "read, and no more can be kept: entries are lost from here on. Read it more "
+            "often%s%s\n",
+            size_, count(), advice ? ", or " : "", advice ? advice : "");
+  }
+  overrun_ = true;
+  bound_ = 0; // it takes no more, even once it has been read
+  wait_.notify();
+}
+
+static inline void fill(fi_cq_entry &out, const Completion &c) { out = {c.op_context}; }
+static inline void fill(fi_cq_msg_entry &out, const Completion &c) {
+  out = {c.op_context, c.flags, c.len};
+}
+static inline void fill(fi_cq_data_entry &out, const Completion &c) {
+  out = {c.op_context, c.flags, c.len, c.buf, c.data};
+}
+static inline void fill(fi_cq_tagged_entry &out, const Completion &c) {
+  out = {c.op_context, c.flags, c.len, c.buf, c.data, c.tag};
+}
+
+// Moves entries out, up to the first error. The lock is held.
+template <class E> ssize_t Cq::take(E *out, std::size_t max, fi_addr_t *src) noexcept {
+  std::size_t done = 0, piece = 0;
+  while (done < max) {
+    const Entry *e = entries_.front(piece);
+    if (!e)
+      break;
+    piece = std::min(piece, max - done);
+    std::size_t n = 0;
+    for (; n < piece && !e[n].error; ++n) {
+      fill(out[done + n], e[n].completion);
+      if (src)
+        src[done + n] = e[n].completion.src;
+    }
+    if (n)
+      entries_.pop(n);
+    done += n;
+    if (n < piece)
+      break;
+  }
+  if (done) {
+    count_.store(count() - done, std::memory_order_release);
+    return static_cast<ssize_t>(done);
+  }
+  if (count() == 0)
+    return overrun_ ? -FI_EAVAIL : -FI_EAGAIN;
+  return entries_.front()->error ? -FI_EAVAIL : 0;
+}
+
+// Entries that are there are served before progress is made; now and then it is
+// made all the same, as a caller may never see the queue empty.
+template <class E> ssize_t Cq::read(E *out, std::size_t max, fi_addr_t *src) noexcept {
+  if (wait_.fd_armed()) [[unlikely]]
+    wait_.disarm_fd();
+  const bool found = count() != 0 && max != 0;
+  if (!found && drives_progress_)
+    domain_.progress();
+  if (count() == 0 && !overrun_.load(std::memory_order_relaxed))
+    return -FI_EAGAIN;
+
+  ssize_t rc;
+  bool progress;
+  {
+    std::lock_guard lock(mutex_);
+    rc = take(out, max, src);
+    progress = found && (++reads_ & 15) == 0;
+  }
+  if (progress && drives_progress_) [[unlikely]]
+    domain_.progress();
+  return rc;
+}
+
+// ---- blocking reads
+
+bool Cq::satisfied(std::size_t threshold) noexcept {
+  std::lock_guard lock(mutex_);
+  return count() >= threshold || errors_ != 0 || overrun_;
+}
+
+template <class E>
+ssize_t Cq::read_blocking(E *out, std::size_t max, fi_addr_t *src, std::size_t threshold,
+                          int timeout) {
+  if (!wait_.blocking())
+    return -FI_ENOSYS;
+  const Deadline deadline(timeout);
+  const std::uint64_t mark = wait_.mark();
+  for (bool last = false;;) {
+    if (threshold <= 1 || last || satisfied(threshold)) {
+      const ssize_t rc = read(out, max, src);
+      if (rc != -FI_EAGAIN || last)
+        return rc;
+    } else if (drives_progress_) {
+      domain_.progress();
+    }
+    if (wait_.interrupted(mark)) {
+      wait_.acknowledge();
+      last = true;
+      continue;
+    }
+    if (deadline.passed()) {
+      last = true;
+      continue;
+    }
+    Wait::Sleeper sleeper(wait_);
+    if (!satisfied(threshold) && !wait_.interrupted(mark))
+      last = sleeper.sleep(deadline) == -FI_EINTR;
+  }
+}
+
+int Cq::try_wait() noexcept {
+  return guard([&] { return wait_.try_wait([&] { return !satisfied(1); }); });
+}
+
+// ---- errors
+
+// Where the headers that this is built with know the field.
+template <class E> static void set_source(E &out, fi_addr_t src) {
+  if constexpr (requires { out.src_addr; })
+    out.src_addr = src;
+}
+
+// The oldest entry is an error, or the queue is in overrun. The lock is held.
+ssize_t Cq::report(fi_cq_err_entry &out) noexcept {
+  const Entry *e = entries_.front();
+  Completion c;
+  if (e) {
+    reported_.reset(e->error);
+    c = e->completion;
+  } else {
+    reported_.reset(new (std::nothrow) Error{0, FI_EOVERRUN, 0, {}});
+    if (!reported_)
+      return -FI_ENOMEM;
+  }
+
+  const std::uint32_t api = domain_.api_version();
+  out.op_context = c.op_context;
+  out.flags = c.flags;
+  out.len = c.len;
+  out.buf = c.buf;
+  out.data = c.data;
+  out.tag = c.tag;
+  out.olen = reported_->olen;
+  out.err = reported_->err;
+  out.prov_errno = reported_->prov_errno;
+  reported_->data.give(out, api, false);
+  if (FI_VERSION_GE(api, FI_VERSION(1, 20)))
+    set_source(out, c.src);
+
+  if (e) {
+    entries_.pop(1);
+    count_.store(count() - 1, std::memory_order_release);
+    --errors_;
+  }
+  return 1;
+}
+
+ssize_t Cq::readerr(fid_cq *cq, fi_cq_err_entry *out, std::uint64_t) noexcept {
+  Cq &self = *from(&cq->fid);
+  std::lock_guard lock(self.mutex_);
+  const Entry *e = self.entries_.front();
+  if (e ? !e->error : !self.overrun_)
+    return -FI_EAGAIN;
+  return self.report(*out);
+}
+
+const char *Cq::strerror(fid_cq *, int prov_errno, const void *, char *buf,
+                         std::size_t len) noexcept {
+  return explain(prov_errno, buf, len);
+}
+
+// ---- the C interface
+
+template <class E> struct Cq::Format {
+  static ssize_t read(fid_cq *cq, void *buf, std::size_t count) noexcept {
+    return from(&cq->fid)->read(static_cast<E *>(buf), count, nullptr);
+  }
+  static ssize_t readfrom(fid_cq *cq, void *buf, std::size_t count, fi_addr_t *src) noexcept {
+    return from(&cq->fid)->read(static_cast<E *>(buf), count, src);
+  }
+  static ssize_t sread(fid_cq *cq, void *buf, std::size_t count, const void *cond,
+                       int timeout) noexcept {
+    return sreadfrom(cq, buf, count, nullptr, cond, timeout);
+  }
+  static ssize_t sreadfrom(fid_cq *cq, void *buf, std::size_t count, fi_addr_t *src,
+                           const void *cond, int timeout) noexcept {
+    Cq &self = *from(&cq->fid);
+    // A queue never holds more than its size for long.
+    std::size_t threshold = 1;
+    if (self.wait_cond_ == FI_CQ_COND_THRESHOLD && cond)
+      threshold = std::clamp<std::size_t>(*static_cast<const std::size_t *>(cond), 1, self.size_);
+    return guard([&] {
+      return self.read_blocking(static_cast<E *>(buf), count, src, threshold, timeout);
+    });
+  }
+
+  static inline fi_ops_cq ops = [] {
+    auto t = all_missing<fi_ops_cq>();
+    t.read = read;
+    t.readfrom = readfrom;
+    t.readerr = readerr;
+    t.sread = sread;
+    t.sreadfrom = sreadfrom;
+    t.signal = signal;
+    t.strerror = strerror;
+    return t;
+  }();
+};
+
+int Cq::signal(fid_cq *cq) noexcept {
+  Cq &self = *from(&cq->fid);
+  if (!self.wait_.blocking())
+    return -FI_ENOSYS;
+  self.wait_.interrupt();
+  return 0;
+}
+
+int Cq::control(struct fid *f, int command, void *arg) noexcept {
+  return guard([&] { return from(f)->wait_.control(command, arg); });
+}
+
+int Cq::close(struct fid *f) noexcept {
+  Cq *self = from(f);
+  if (self->users_.load(std::memory_order_acquire) != 0)
+    return -FI_EBUSY;
+  Domain &domain = self->domain_;
+  delete self;
+  domain.release();
+  return 0;
+}
+
+int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context) noexcept {
+  const fi_provider &prov = domain.provider();
+  if (!attr || !out)
+    return -FI_EINVAL;
+  if (!Wait::supported(attr->wait_obj)) {
+    FI_WARN(&prov, FI_LOG_CQ,
+            "CQ wait object %d: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
+            static_cast<int>(attr->wait_obj));
+    return -FI_ENOSYS;
+  }
+  if (attr->flags & ~FI_AFFINITY) { // the affinity itself is a hint: nothing interrupts here
+    FI_WARN(&prov, FI_LOG_CQ, "CQ flags %#llx: only FI_AFFINITY is supported\n",
+            static_cast<unsigned long long>(attr->flags));
+    return -FI_EINVAL;
+  }
+  if (attr->wait_obj != FI_WAIT_NONE && attr->wait_cond != FI_CQ_COND_NONE &&
+      attr->wait_cond != FI_CQ_COND_THRESHOLD) {
+    FI_WARN(&prov, FI_LOG_CQ, "CQ wait condition %d is not defined\n",
+            static_cast<int>(attr->wait_cond));
+    return -FI_EINVAL;
+  }
+  if (attr->size > max_size) {
+    FI_WARN(&prov, FI_LOG_CQ, "CQ size %zu: at most %zu\n", attr->size, max_size);
+    return -FI_EINVAL;
+  }
+
+  fi_ops_cq *ops_cq;
+  switch (attr->format) {
+  case FI_CQ_FORMAT_UNSPEC: // whatever a caller's buffer was made for, this fits into it
+  case FI_CQ_FORMAT_CONTEXT: ops_cq = &Format<fi_cq_entry>::ops; break;
+  case FI_CQ_FORMAT_MSG: ops_cq = &Format<fi_cq_msg_entry>::ops; break;
+  case FI_CQ_FORMAT_DATA: ops_cq = &Format<fi_cq_data_entry>::ops; break;
+  case FI_CQ_FORMAT_TAGGED: ops_cq = &Format<fi_cq_tagged_entry>::ops; break;
+  default:
+    FI_WARN(&prov, FI_LOG_CQ, "CQ format %d is not defined\n", static_cast<int>(attr->format));
+    return -FI_EINVAL;
+  }
+
+  return guard([&] {
+    Cq *cq = new Cq(domain, *attr, *ops_cq, context);
+    if (const int rc = cq->wait_.open(); rc != 0) {
+      FI_WARN(&prov, FI_LOG_CQ, "CQ wait object FI_WAIT_FD: %s\n", fi_strerror(-rc));
+      delete cq;
+      return rc;
+    }
+    domain.acquire();
+    *out = cq;
+    return 0;
+  });
+}
+
+Cq::Cq(Domain &domain, const fi_cq_attr &attr, fi_ops_cq &ops_cq, void *context)
+    : domain_(domain), drives_progress_(!domain.auto_progress()),
+      size_(attr.size ? attr.size : domain.limits.cq_size),
+      bound_(size_ + domain.limits.cq_overrun), mutex_(domain.locking()),
+      entries_(size_ / chunk_entries + 1),
+      wait_(domain.auto_progress() ? nullptr : &domain.wait_source(), attr.wait_obj),
+      wait_cond_(attr.wait_cond) {
+  static fi_ops fid_ops = [] {
+    auto t = all_missing<fi_ops>();
+    t.close = close;
+    t.control = control;
+    return t;
+  }();
+  fid = {FI_CLASS_CQ, context, &fid_ops};
+  ops = &ops_cq;
+}
+
+Cq::~Cq() {
+  while (Entry *e = entries_.front()) {
+    delete e->error;
+    entries_.pop(1);
+  }
+}
+
+} // namespace util_ext

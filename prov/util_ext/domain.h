@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// What completion objects, address vectors and memory regions need of the
+// domain they belong to. A provider derives its domain from this.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_prov.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace util_ext {
+
+// Blocks until something may have arrived, or a timer is due. arm() answers
+// false when there already is something to do; then don't wait. One arm(), one
+// disarm(), also when it answered false. Any thread; several may have armed it.
+class WaitSource {
+public:
+  // Readable, while armed, when there is something to do. Stays the same. -1:
+  // can't block; then waiting calls poll.
+  virtual int fd() = 0;
+  virtual bool arm() = 0;
+  virtual void disarm() = 0;
+
+protected:
+  ~WaitSource() = default;
+};
+
+// What a provider may set before it opens objects of a domain.
+struct Limits {
+  std::size_t cq_size = 1024;           // entries of a CQ that leaves its size open
+  std::size_t cq_overrun = 1 << 22;     // entries kept beyond a CQ's size; one more: overrun
+  const char *cq_overrun_advice = nullptr; // added to the log line: which setting helps
+};
+
+class Domain {
+public:
+  // addr_format: of the addresses in AVs: FI_SOCKADDR, _IN, _IN6, or FI_ADDR_STR.
+  Domain(const fi_provider &provider, fi_threading threading, fi_progress progress,
+         std::uint32_t api_version, std::uint32_t addr_format = FI_SOCKADDR)
+      : provider_(provider), threading_(threading), progress_(progress),
+        api_version_(api_version), addr_format_(addr_format) {}
+  Domain(const Domain &) = delete;
+  Domain &operator=(const Domain &) = delete;
+
+  // Drives every endpoint of the domain once. Any thread, no lock held.
+  virtual void progress() = 0;
+  virtual WaitSource &wait_source() = 0;
+
+  // Whether objects of this domain must lock for themselves: false only for
+  // FI_THREAD_DOMAIN under manual progress.
+  bool locking() const {
+    return threading_ != FI_THREAD_DOMAIN || progress_ == FI_PROGRESS_AUTO;
+  }
+  bool auto_progress() const { return progress_ == FI_PROGRESS_AUTO; }
+  std::uint32_t api_version() const { return api_version_; } // the application's
+  std::uint32_t addr_format() const { return addr_format_; }
+  const fi_provider &provider() const { return provider_; }
+
+  // Open objects that belong to the domain; close answers -FI_EBUSY while any.
+  void acquire() { users_.fetch_add(1, std::memory_order_relaxed); }
+  void release() { users_.fetch_sub(1, std::memory_order_acq_rel); }
+  bool in_use() const { return users_.load(std::memory_order_acquire) != 0; }
+
+  Limits limits;
+
+protected:
+  ~Domain() = default;
+
+private:
+  const fi_provider &provider_;
+  const fi_threading threading_;
+  const fi_progress progress_;
+  const std::uint32_t api_version_;
+  const std::uint32_t addr_format_;
+  std::atomic<std::uint32_t> users_{0};
+};
+
+} // namespace util_ext

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Wait objects: what lets a thread block on a queue or counter, inside a call
+// (Sleeper) or in poll() on a file descriptor (try_wait, fi_trywait(3)). While
+// nobody waits, notify() costs one load.
+//
+// No wake-up is lost: who wants to wait first becomes a watcher, then looks
+// whether there is something already; who adds something first adds it, then
+// looks for watchers. The owner orders the two: under its lock, or by
+// sequentially consistent atomics.
+#pragma once
+
+#include "util_ext/domain.h"
+
+#include <chrono>
+#include <mutex>
+
+namespace util_ext {
+
+// When a blocking call gives up. Negative: never.
+class Deadline {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Deadline(int timeout_ms)
+      : forever_(timeout_ms < 0),
+        at_(forever_ ? Clock::time_point() : Clock::now() + std::chrono::milliseconds(timeout_ms)) {
+  }
+  bool forever() const { return forever_; }
+  bool passed() const { return !forever_ && Clock::now() >= at_; }
+  std::chrono::nanoseconds left() const; // not negative
+
+private:
+  const bool forever_;
+  const Clock::time_point at_;
+};
+
+// A file descriptor that poll() finds readable between set() and clear().
+class Event {
+public:
+  Event() = default;
+  Event(const Event &) = delete;
+  Event &operator=(const Event &) = delete;
+  ~Event();
+
+  int open(); // 0, -FI_EMFILE, ...; nothing if it is open
+  int fd() const { return fd_; }
+  void set() noexcept;
+  void clear() noexcept;
+
+private:
+  int fd_ = -1;
+};
+
+class Wait {
+public:
+  // `source`: what to wait for besides notify(), null: nothing. Not for wait
+  // sets, condition variables, pollfds: see supported().
+  Wait(WaitSource *source, fi_wait_obj object) : source_(source), object_(object) {}
+  Wait(const Wait &) = delete;
+  Wait &operator=(const Wait &) = delete;
+  ~Wait();
+
+  static bool supported(fi_wait_obj object) {
+    return object == FI_WAIT_NONE || object == FI_WAIT_UNSPEC || object == FI_WAIT_FD ||
+           object == FI_WAIT_YIELD;
+  }
+  // Makes what `object` needs now: -FI_EMFILE, ...; -FI_ENOSYS: FI_WAIT_FD
+  // and a source that has no descriptor.
+  int open();
+  bool blocking() const { return object_ != FI_WAIT_NONE; }
+  bool has_fd() const { return object_ == FI_WAIT_FD || object_ == FI_WAIT_UNSPEC; }
+
+  // Something has been added or has changed. Any thread.
+  void notify() noexcept {
+    if (watchers_.load() != 0) [[unlikely]]
+      wake();
+  }
+
+  // Makes threads that sleep, or else the next that wants to, return
+  // (fi_cq_signal). Who may sleep takes a mark first.
+  void interrupt() noexcept;
+  std::uint64_t mark() const noexcept { return acknowledged_.load(); }
+  bool interrupted(std::uint64_t mark) const noexcept { return interrupts_.load() != mark; }
+  void acknowledge() noexcept { acknowledged_.store(interrupts_.load()); }
+
+  // A thread that is about to sleep: a watcher from its construction on. Then
+  // look for something to do, and if there is nothing, sleep().
+  class Sleeper {
+  public:
+    explicit Sleeper(Wait &);
+    ~Sleeper();
+    Sleeper(const Sleeper &) = delete;
+    Sleeper &operator=(const Sleeper &) = delete;
+
+    // 0: look again; -FI_EINTR: a signal handler ran. May return early.
+    int sleep(const Deadline &);
+
+  private:
+    friend Wait;
+    Wait &wait_;
+    Event *event_;
+    Sleeper *next_ = nullptr, *prev_ = nullptr;
+    bool woken_ = false;
+  };
+
+  // fi_trywait: 0: the descriptor will become readable when there is something
+  // to do. -FI_EAGAIN: there is already, or `idle()` answered false.
+  template <class Idle> int try_wait(Idle &&idle) {
+    if (!has_fd())
+      return -FI_EINVAL;
+    std::lock_guard lock(try_mutex_);
+    if (int rc = open_fd(); rc != 0)
+      return rc;
+    disarm_fd();
+    if (!idle())
+      return -FI_EAGAIN;
+    watch_fd();
+    if (idle() && arm_source())
+      return 0;
+    notify(); // another thread may be in poll() already
+    return -FI_EAGAIN;
+  }
+  // To be asked by reading calls, before they look for something: the caller is
+  // back from poll(), or never went there; the source need not watch any more.
+  bool fd_armed() const noexcept { return fd_armed_.load(std::memory_order_relaxed); }
+  void disarm_fd() noexcept;
+
+  // FI_GETWAIT, FI_GETWAITOBJ.
+  int control(int command, void *arg);
+
+private:
+  int open_fd(); // idempotent
+  void watch_fd();
+  bool arm_source();
+  void wake() noexcept;
+
+  WaitSource *const source_;
+  const fi_wait_obj object_;
+  std::atomic<std::uint32_t> watchers_{0}; // sleepers, and one for fd_watched_
+  std::atomic<bool> fd_armed_{false};
+  std::atomic<bool> source_armed_{false}; // by try_wait
+  std::atomic<std::uint64_t> interrupts_{0}, acknowledged_{0};
+
+  std::mutex mutex_; // of the two below
+  Sleeper *sleepers_ = nullptr;
+  bool fd_watched_ = false; // event_ is to be set at the next change
+
+  std::mutex try_mutex_; // one try_wait at a time; before mutex_
+  Event event_;
+  int epoll_fd_ = -1; // event_ and the source's descriptor
+};
+
+} // namespace util_ext
