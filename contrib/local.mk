@@ -7,7 +7,8 @@ dist_check_SCRIPTS += $(devtools)
 TESTS += $(devtools)
 
 EXTRA_DIST += contrib/check contrib/quickstart contrib/lib .ci/run \
-	contrib/devtools/check-headers contrib/devtools/run-fuzz \
+	contrib/devtools/check-format contrib/devtools/check-headers \
+	contrib/devtools/run-fuzz \
 	contrib/devtools/run-tidy contrib/devtools/subbuild
 
 # Another build of these sources, in a folder of its own under this one. A
@@ -90,8 +91,7 @@ check-tidy:
 	'$(srcdir)/contrib/devtools/run-tidy' '$(abs_top_srcdir)'
 
 check-format:
-	@cd '$(srcdir)' && find include prov fabtests -name '*.h' -o -name '*.cpp' -o -name '*.c' | \
-	xargs clang-format --dry-run -Werror
+	@'$(srcdir)/contrib/devtools/check-format' '$(srcdir)'
 
 .PHONY: check-asan check-ubsan check-tsan check-fuzz run-fuzz coverage \
 	check-headers check-tidy check-format

@@ -1,1 +1,1 @@
-# Pages: dist_man_MANS += man/fi_dpdkx.7
+dist_man_MANS += man/fi_dpdkx.7

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // What the measuring programs share: options, two pinned ranks, one exit status.
-#ifndef FABTESTS_BENCH_BENCH_MAIN_H
-#define FABTESTS_BENCH_BENCH_MAIN_H
+#pragma once
 
 #include "common/launcher.h"
 #include "sampling.h"
@@ -27,5 +28,3 @@ void add_bench_options(CLI::App &app, bench_options &options);
 int run_bench(const rank_body &body);
 
 } // namespace fabtest
-
-#endif

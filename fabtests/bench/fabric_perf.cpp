@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // Measures a libfabric provider between two processes: tagged latency, message rate, bandwidth.
 #include "bench_main.h"
 #include "common/endpoint.h"

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // How every contestant is timed: a number of repetitions that both sides agree on, in batches of
 // which each gives one value.
-#ifndef FABTESTS_BENCH_SAMPLING_H
-#define FABTESTS_BENCH_SAMPLING_H
+#pragma once
 
 #include "common/team.h"
 
@@ -31,5 +32,3 @@ struct figure {
 void print_figure(team &t, const figure &f, const std::vector<double> &values);
 
 } // namespace fabtest
-
-#endif

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // Named cases, gathered from the files of a program:
 //
 //   CASE(to_oneself, .ranks = 1) { ... uses the team `t` ... }
-#ifndef FABTESTS_COMMON_CASE_H
-#define FABTESTS_COMMON_CASE_H
+#pragma once
 
 #include "check.h"
 #include "team.h"
@@ -16,6 +17,7 @@ struct case_options {
   double seconds = 30;           // all of it; single waits have limits of their own
   std::uint32_t may_die = 0;     // bit r: rank r is expected to be killed
   bool huge = false;             // only with --huge
+  bool slow = false;             // only with --slow
 };
 
 struct test_case {
@@ -36,9 +38,7 @@ struct case_registrar {
 } // namespace fabtest
 
 #define CASE(name, ...)                                                                            \
-  static void case_##name(::fabtest::team &t);                                                     \
+  static void body_of_##name(::fabtest::team &t);                                                     \
   static const ::fabtest::case_registrar register_##name(                                          \
-      #name, case_##name, ::fabtest::case_options{__VA_ARGS__});                                   \
-  static void case_##name([[maybe_unused]] ::fabtest::team &t)
-
-#endif
+      #name, body_of_##name, ::fabtest::case_options{__VA_ARGS__});                                   \
+  static void body_of_##name([[maybe_unused]] ::fabtest::team &t)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // main() of every functional program: runs the cases in turn, a line for each.
 #include "case.h"
 #include "launcher.h"
@@ -27,6 +29,8 @@ outcome run_case(launcher_group &group, const test_case &c)
 {
   if (c.options.huge && !config().huge)
     return {outcome::verdict::skipped, "only with --huge"};
+  if (c.options.slow && !config().slow)
+    return {outcome::verdict::skipped, "only with --slow"};
   const run_limits limits{config().limit(c.options.seconds), c.options.may_die};
   return group.run(c.name, c.options.ranks, c.body, limits);
 }

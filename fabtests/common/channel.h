@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // Framed messages over a stream socket: how ranks and launchers talk beside the fabric under test.
-#ifndef FABTESTS_COMMON_CHANNEL_H
-#define FABTESTS_COMMON_CHANNEL_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -76,5 +77,3 @@ bytes to_bytes(const std::string &text);
 std::string to_text(std::span<const std::byte> body);
 
 } // namespace fabtest
-
-#endif

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // What a test says when something is not as it must be: every failure carries file, line, the call
 // as written, and libfabric's text for the code it returned.
-#ifndef FABTESTS_COMMON_CHECK_H
-#define FABTESTS_COMMON_CHECK_H
+#pragma once
 
 #include <source_location>
 #include <stdexcept>
@@ -69,5 +70,3 @@ void check_equal(std::string_view left, std::string_view right, const A &a, cons
 // The call succeeds; the value is what it returned.
 #define CHECK_OK(call) ::fabtest::check_ok(#call, (call))
 #define CHECK_CODE(expected, call) ::fabtest::check_code(#call, (expected), (call))
-
-#endif

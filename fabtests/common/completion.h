@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // Completions of any format as one type, and a queue that is waited on with a time limit.
-#ifndef FABTESTS_COMMON_COMPLETION_H
-#define FABTESTS_COMMON_COMPLETION_H
+#pragma once
 
 #include "fids.h"
 #include "progress.h"
@@ -76,5 +77,3 @@ private:
 };
 
 } // namespace fabtest
-
-#endif

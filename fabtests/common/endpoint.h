@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // An RDM endpoint with everything it needs, opened from one description.
-#ifndef FABTESTS_COMMON_ENDPOINT_H
-#define FABTESTS_COMMON_ENDPOINT_H
+#pragma once
 
 #include "completion.h"
 #include "payload.h"
@@ -110,5 +111,3 @@ private:
 } // namespace fabtest
 
 #define POST(endpoint, call) (endpoint).post(#call, [&]() -> ssize_t { return call; })
-
-#endif

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // Owners of libfabric's objects. A close that fails fails the case.
-#ifndef FABTESTS_COMMON_FIDS_H
-#define FABTESTS_COMMON_FIDS_H
+#pragma once
 
 #include "check.h"
 
@@ -63,5 +64,3 @@ private:
 };
 
 } // namespace fabtest
-
-#endif

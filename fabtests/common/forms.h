@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // Every way to post the same message: fi_send, fi_sendv, fi_sendmsg, fi_inject, fi_senddata,
 // fi_injectdata, and their tagged and receiving counterparts.
-#ifndef FABTESTS_COMMON_FORMS_H
-#define FABTESTS_COMMON_FORMS_H
+#pragma once
 
 #include "endpoint.h"
 
@@ -58,5 +59,3 @@ void check_recv(const completion &c, kind k, std::size_t len, const envelope &en
                 where at = where::current());
 
 } // namespace fabtest
-
-#endif

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // The meeting point of a case's ranks: completes their allgathers, collects how they ended.
-#ifndef FABTESTS_COMMON_HUB_H
-#define FABTESTS_COMMON_HUB_H
+#pragma once
 
 #include "launcher.h"
 
@@ -50,5 +51,3 @@ private:
 };
 
 } // namespace fabtest
-
-#endif

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // Starts the ranks of a case as processes of their own, brings their messages together, and ends
 // them: at the first failure, or when time is up.
-#ifndef FABTESTS_COMMON_LAUNCHER_H
-#define FABTESTS_COMMON_LAUNCHER_H
+#pragma once
 
 #include "team.h"
 
@@ -42,5 +43,3 @@ private:
 };
 
 } // namespace fabtest
-
-#endif

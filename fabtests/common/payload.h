@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // Bytes that say which message they belong to and where in it they stand.
-#ifndef FABTESTS_COMMON_PAYLOAD_H
-#define FABTESTS_COMMON_PAYLOAD_H
+#pragma once
 
 #include "check.h"
 
@@ -50,5 +51,3 @@ private:
 };
 
 } // namespace fabtest
-
-#endif

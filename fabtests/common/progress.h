@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // The completion queues of this process that must be read while it waits for something else.
-#ifndef FABTESTS_COMMON_PROGRESS_H
-#define FABTESTS_COMMON_PROGRESS_H
+#pragma once
 
 namespace fabtest {
 
@@ -18,5 +19,3 @@ public:
 void drive_progress(const progress_source *caller = nullptr);
 
 } // namespace fabtest
-
-#endif

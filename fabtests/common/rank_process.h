@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // One rank as a child process: pinned and moved to its namespace as asked, then the case's body.
-#ifndef FABTESTS_COMMON_RANK_PROCESS_H
-#define FABTESTS_COMMON_RANK_PROCESS_H
+#pragma once
 
 #include "launcher.h"
 
@@ -15,5 +16,3 @@ pid_t start_rank(int rank, int ranks, const rank_body &body, const channel_sourc
 std::string explain_exit(int rank, int status, bool may_die);
 
 } // namespace fabtest
-
-#endif

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "settings.h"
 
 #include <random>
@@ -24,6 +25,7 @@ void add_options(CLI::App &app)
   app.add_option("--netns", s.netns, "network namespaces for the ranks, in turn")->delimiter(',');
   app.add_flag("--pin,!--no-pin", s.pin, "one processor for each rank");
   app.add_flag("--huge", s.huge, "run what needs gigabytes of memory too");
+  app.add_flag("--slow", s.slow, "run what takes minutes too");
   app.add_option("--oob", s.oob, "host:port through which the launchers of several hosts meet");
   app.add_option("--rank", s.host_index, "with --oob: which launcher this is (0 coordinates)");
   app.add_option("--of", s.hosts, "with --oob: how many launchers there are");

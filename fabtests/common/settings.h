@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // What the command line chose. One per process, set before the first case starts.
-#ifndef FABTESTS_COMMON_SETTINGS_H
-#define FABTESTS_COMMON_SETTINGS_H
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -23,6 +24,7 @@ struct settings {
   std::vector<std::string> netns; // rank r runs in namespace r mod count
   bool pin = false;         // rank r stays on the r-th allowed processor
   bool huge = false;        // also what needs gigabytes of memory
+  bool slow = false;        // also what takes minutes
 
   // One launcher on each of several hosts; empty: one launcher starts all ranks.
   std::string oob; // host:port of the launcher that coordinates
@@ -44,5 +46,3 @@ void add_options(CLI::App &app);
 void settle_seed();
 
 } // namespace fabtest
-
-#endif

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // A rank's view of the processes it runs with: who they are, and how to agree with them without the
 // fabric under test.
-#ifndef FABTESTS_COMMON_TEAM_H
-#define FABTESTS_COMMON_TEAM_H
+#pragma once
 
 #include "channel.h"
 
@@ -58,5 +59,3 @@ private:
 };
 
 } // namespace fabtest
-
-#endif

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // Messages without tags.
 #include "transfer.h"
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // FI_ORDER_SAS: messages from one sender match, and are seen, in the order in which they were sent.
 #include "common/case.h"
 #include "common/forms.h"

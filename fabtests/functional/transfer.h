@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
 // What holds for messages and tagged messages alike; msg.cpp and tagged.cpp run all of it.
-#ifndef FABTESTS_FUNCTIONAL_TRANSFER_H
-#define FABTESTS_FUNCTIONAL_TRANSFER_H
+#pragma once
 
 #include "common/case.h"
 #include "common/forms.h"
@@ -18,5 +19,3 @@ void transfer_both_directions(team &t, kind k);
 void transfer_huge(team &t, kind k);
 
 } // namespace fabtest
-
-#endif

@@ -6,6 +6,7 @@
 #include "sim/common/traffic.h"
 
 #include "common/check.h"
+#include "common/payload.h"
 
 namespace {
 
@@ -78,6 +79,58 @@ const Case price{"delivery__1_percent_loss_within_twice_the_time", 3, [](std::ui
   const Duration lossy = run_traffic(seed, {}, {.loss = 0.01});
   note(fmt::format("ratio {:.2f}", ms(lossy) / ms(lossless)));
   CHECK(lossy <= 2 * lossless);
+}};
+
+// One message after the other, there and back: the mean round trip.
+Duration ping_pong(std::uint64_t seed, const Faults &faults) {
+  World world(seed);
+  world.poll_interval = 100ns;
+  world.add(2);
+  world.network().set_faults(faults);
+  constexpr unsigned rounds = 2000;
+  Time start{};
+  for (unsigned i = 0; i < rounds; ++i) {
+    for (NodeId from = 0; from < 2; ++from) {
+      Op &receive = world.receive(1 - from, 8);
+      world.send(from, 1 - from, bytes_of(8, i), {.flags = FI_INJECT, .silent = true});
+      world.wait(receive);
+      CHECK(receive.ok());
+    }
+    if (i == 0)
+      start = world.now(); // without the handshake
+  }
+  return (world.now() - start) / (rounds - 1);
+}
+
+const Case latency{"delivery__a_loss_costs_a_few_round_trips", 2, [](std::uint64_t seed) {
+  const Duration clean_trip = ping_pong(seed, {}), lossy_trip = ping_pong(seed, {.loss = 0.01});
+  note(fmt::format("{} ns, at 1 % loss {} ns", clean_trip.count(), lossy_trip.count()));
+  CHECK(clean_trip < 21us);
+  CHECK(lossy_trip < 2 * clean_trip);
+}};
+
+// One pair, large messages, a few under way. Gbit/s.
+double bulk(std::uint64_t seed, const Faults &faults) {
+  World world(seed);
+  world.add(2);
+  world.network().set_faults(faults);
+  constexpr std::size_t size = 1 << 20;
+  std::vector<Op *> ops;
+  for (unsigned i = 0; i < 64; ++i) {
+    ops.push_back(&world.receive(1, size));
+    ops.push_back(&world.send(0, 1, bytes_of(size, i)));
+  }
+  CHECK(world.run_until_done(ops, 10s));
+  for (unsigned i = 0; i < 64; ++i)
+    fabtest::verify(ops[2 * i]->memory, i);
+  return static_cast<double>(size) * 64 * 8 / static_cast<double>(world.since_start().count());
+}
+
+const Case throughput{"delivery__one_pair_fills_the_cable", 2, [](std::uint64_t seed) {
+  const double clean_rate = bulk(seed, {}), lossy_rate = bulk(seed, {.loss = 0.01});
+  note(fmt::format("{:.2f} Gbit/s, at 1 % loss {:.2f}", clean_rate, lossy_rate));
+  CHECK(clean_rate > 8.5); // of 9.57 that frames of 1500 B leave, less our headers
+  CHECK(lossy_rate > clean_rate / 2);
 }};
 
 // Seven send to one that polls every millisecond and posts late. The rest of

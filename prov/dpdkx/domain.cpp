@@ -38,18 +38,32 @@ int open_endpoint2(fid_domain *domain, fi_info *info, fid_ep **ep, std::uint64_t
   return flags ? -FI_EINVAL : open_endpoint(domain, info, ep, context); // no peer transfers
 }
 
+int control_domain(struct fid *, int command, void *arg) {
+  if (!arg)
+    return -FI_EINVAL;
+  switch (command) {
+  case FI_MAP_RAW_MR:
+    return util_ext::map_raw_key(*static_cast<const struct fi_mr_map_raw *>(arg));
+  case FI_UNMAP_KEY:
+    return 0;
+  default:
+    return -FI_ENOSYS;
+  }
+}
+
 } // namespace
 
 Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device> device,
                void *context)
-    : util_ext::Domain(provider, info.domain_attr->threading, info.domain_attr->data_progress,
-                       fabric.util_ext::Fabric::api_version(), info.addr_format),
-      fid_domain(), fabric_(fabric), device_(std::move(device)), owner_(getpid()),
+    : util_ext::Domain(dpdkx::provider, info.domain_attr->threading,
+                       info.domain_attr->data_progress, fabric.api_version(), info.addr_format),
+      handle_{{}, *this}, fabric_(fabric), device_(std::move(device)), owner_(getpid()),
       wait_(endpoints_, device_ != nullptr), idle_(fabric.settings().engine.yield_after) {
   static fi_ops fid_ops = [] {
     auto t = util_ext::all_missing<fi_ops>();
     t.close = close;
     t.bind = bind;
+    t.control = control_domain;
     return t;
   }();
   static fi_ops_domain domain_ops = [] {
@@ -61,9 +75,9 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
     t.endpoint2 = open_endpoint2;
     return t;
   }();
-  fid = {FI_CLASS_DOMAIN, context, &fid_ops};
-  ops = &domain_ops;
-  mr = util_ext::Mr::ops();
+  handle_.fid = {FI_CLASS_DOMAIN, context, &fid_ops};
+  handle_.ops = &domain_ops;
+  handle_.mr = util_ext::Mr::ops<Domain>();
   limits.cq_size = settings().cq_size;
   limits.cq_overrun = settings().cq_overrun;
   limits.cq_overrun_advice = "set FI_DPDKX_CQ_OVERRUN higher";
@@ -88,7 +102,7 @@ int Domain::open(Fabric &fabric, const fi_info *info, fid_domain **out, void *co
     delete domain;
     return rc;
   }
-  *out = domain;
+  *out = &domain->handle_;
   return 0;
 }
 
@@ -106,7 +120,7 @@ int Domain::bind(struct fid *f, struct fid *other, std::uint64_t flags) {
   if (!other || other->fclass != FI_CLASS_EQ || self.eq_)
     return -FI_EINVAL;
   if (flags) {
-    FI_WARN(&provider, FI_LOG_DOMAIN, "registration of memory is never asynchronous\n");
+    FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN, "registration of memory is never asynchronous\n");
     return -FI_EOPNOTSUPP;
   }
   self.eq_ = util_ext::Eq::from(other);
@@ -148,14 +162,14 @@ int Domain::start_threads() {
     const int cpu = settings().progress_cpu;
     rc = progress_thread_.start("dpdkx-progress", cpu, [this] { run_progress(); });
     if (rc == -EINVAL && cpu >= 0)
-      FI_WARN(&provider, FI_LOG_DOMAIN,
+      FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN,
               "FI_DPDKX_PROGRESS_CPU: '%d'; allowed: processors that this process may use\n", cpu);
     else if (rc)
-      FI_WARN(&provider, FI_LOG_DOMAIN, "no progress thread: %s\n", fi_strerror(-rc));
+      FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN, "no progress thread: %s\n", fi_strerror(-rc));
   } else if (device_) {
     rc = service_thread_.start("dpdkx-service", -1, [this] { run_service(); });
     if (rc)
-      FI_WARN(&provider, FI_LOG_DOMAIN, "no service thread: %s\n", fi_strerror(-rc));
+      FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN, "no service thread: %s\n", fi_strerror(-rc));
   }
   return rc;
 }
@@ -204,7 +218,8 @@ void Domain::sleep_until_something() {
 
 void Domain::run_service() {
   std::unique_lock lock(stop_mutex_);
-  while (!stop_signal_.wait_for(lock, settings().service_tick, [this] { return stopping_.load(); })) {
+  while (
+      !stop_signal_.wait_for(lock, settings().service_tick, [this] { return stopping_.load(); })) {
     lock.unlock();
     service_idle_endpoints();
     lock.lock();

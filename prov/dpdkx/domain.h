@@ -23,10 +23,10 @@ namespace dpdkx {
 
 inline constexpr const char *host_domain_name = "host"; // of the domain without a device
 
-class Domain final : public util_ext::Domain, public fid_domain {
+class Domain final : public util_ext::Domain {
 public:
   static int open(Fabric &, const fi_info *, fid_domain **, void *context);
-  static Domain &from(fid_domain *f) { return *static_cast<Domain *>(f); }
+  static Domain &from(fid_domain *f) { return static_cast<Handle *>(f)->domain; }
   static Domain &from(struct fid *f) { return from(reinterpret_cast<fid_domain *>(f)); }
 
   void progress() override;
@@ -46,6 +46,10 @@ public:
   bool inherited() const;
 
 private:
+  struct Handle : fid_domain { // what the application holds
+    Domain &domain;
+  };
+
   Domain(Fabric &, const fi_info &, std::shared_ptr<link::Device>, void *context);
   ~Domain();
   int start_threads();
@@ -59,6 +63,7 @@ private:
   static int close(struct fid *);
   static int bind(struct fid *, struct fid *, std::uint64_t flags);
 
+  Handle handle_;
   Fabric &fabric_;
   const std::shared_ptr<link::Device> device_;
   const pid_t owner_;

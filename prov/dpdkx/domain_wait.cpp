@@ -140,12 +140,14 @@ void DomainWait::set_timer(Time deadline) {
 }
 
 void DomainWait::posted_while_asleep(engine::Endpoint &endpoint) {
+  bool quiet;
   Time due;
   {
     const std::lock_guard lock(endpoint.mutex());
+    quiet = endpoint.arm();
     due = endpoint.deadline();
   }
-  if (count(due) < deadline_.load())
+  if (!quiet || count(due) < deadline_.load())
     kick();
 }
 

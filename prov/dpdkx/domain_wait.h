@@ -49,7 +49,7 @@ private:
   std::mutex mutex_;
   int epoll_ = -1, timer_ = -1;
   util_ext::Event kick_;
-  std::atomic<unsigned> sleepers_{0}; // arm() without disarm(); changed under the lock
+  std::atomic<unsigned> sleepers_{0};  // arm() without disarm(); changed under the lock
   std::atomic<Time::rep> deadline_{0}; // that the timer is set for
 };
 

@@ -72,8 +72,9 @@ int check_info(const fi_info *info) {
 // ---- handles
 
 EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
-    : fid_ep(), endpoint(endpoint), tx_defaults(endpoint.tx_op_flags_),
-      rx_defaults(endpoint.rx_op_flags_) {
+    : fid_ep(), endpoint(endpoint),
+      any_source(endpoint.caps_ & FI_DIRECTED_RECV ? 0 : FI_ADDR_UNSPEC),
+      tx_defaults(endpoint.tx_op_flags_), rx_defaults(endpoint.rx_op_flags_) {
   static fi_ops fid_ops = [] {
     auto t = util_ext::all_missing<fi_ops>();
     t.close = close_handle;
@@ -132,13 +133,15 @@ Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source)
       rx_size_(info.rx_attr->size ? info.rx_attr->size : domain.settings().engine.rx_size),
       tx_op_flags_(info.tx_attr->op_flags), rx_op_flags_(info.rx_attr->op_flags),
       key_(key_of(info, domain.settings().engine.session.key)), source_(source) {
+  completers_.source = caps_ & FI_SOURCE;
+  completers_.source_err = caps_ & FI_SOURCE_ERR;
   domain_.acquire();
 }
 
 Endpoint::~Endpoint() {
   if (av_)
     av_->remove_listener(*this);
-  for (util_ext::Cq *cq : {tx_cq_, rx_cq_})
+  for (util_ext::Cq *cq : {completers_.tx_cq, completers_.rx_cq})
     if (cq)
       cq->release();
   for (util_ext::Cntr *cntr : cntrs_)
@@ -204,17 +207,17 @@ int Endpoint::bind_cq(util_ext::Cq &cq, std::uint64_t flags) {
     return -FI_EINVAL;
   }
   const bool selective = flags & FI_SELECTIVE_COMPLETION;
-  if (((flags & FI_TRANSMIT) && tx_cq_) || ((flags & FI_RECV) && rx_cq_)) {
-    util_ext::Cq *taken = tx_cq_ ? tx_cq_ : rx_cq_;
+  if (((flags & FI_TRANSMIT) && completers_.tx_cq) || ((flags & FI_RECV) && completers_.rx_cq)) {
+    util_ext::Cq *taken = completers_.tx_cq ? completers_.tx_cq : completers_.rx_cq;
     return take(taken, cq, "a completion queue");
   }
   if (flags & FI_TRANSMIT) {
-    tx_cq_ = &cq;
+    completers_.tx_cq = &cq;
     selective_tx_ = selective;
     cq.acquire();
   }
   if (flags & FI_RECV) {
-    rx_cq_ = &cq;
+    completers_.rx_cq = &cq;
     selective_rx_ = selective;
     cq.acquire();
   }
@@ -222,23 +225,22 @@ int Endpoint::bind_cq(util_ext::Cq &cq, std::uint64_t flags) {
 }
 
 int Endpoint::bind_cntr(util_ext::Cntr &cntr, std::uint64_t flags) {
-  constexpr std::uint64_t nothing_to_count =
-      FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+  constexpr std::uint64_t nothing_to_count = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   if (flags == 0 || flags & ~(FI_SEND | FI_RECV | nothing_to_count)) {
     FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: counter with flags %#llx\n",
             static_cast<unsigned long long>(flags));
     return -FI_EINVAL;
   }
-  if (((flags & FI_SEND) && tx_cntr_) || ((flags & FI_RECV) && rx_cntr_)) {
-    util_ext::Cntr *taken = tx_cntr_ ? tx_cntr_ : rx_cntr_;
+  if (((flags & FI_SEND) && completers_.tx_cntr) || ((flags & FI_RECV) && completers_.rx_cntr)) {
+    util_ext::Cntr *taken = completers_.tx_cntr ? completers_.tx_cntr : completers_.rx_cntr;
     return take(taken, cntr, "a counter");
   }
   cntrs_.push_back(&cntr);
   cntr.acquire();
   if (flags & FI_SEND)
-    tx_cntr_ = &cntr;
+    completers_.tx_cntr = &cntr;
   if (flags & FI_RECV)
-    rx_cntr_ = &cntr;
+    completers_.rx_cntr = &cntr;
   return 0;
 }
 
@@ -251,9 +253,9 @@ int Endpoint::bind_av(util_ext::Av &av) {
 
 int Endpoint::check_bindings() const {
   const bool both = !(caps_ & (FI_SEND | FI_RECV));
-  const char *missing = !tx_cq_ && (both || caps_ & FI_SEND)   ? "FI_TRANSMIT"
-                        : !rx_cq_ && (both || caps_ & FI_RECV) ? "FI_RECV"
-                                                               : nullptr;
+  const char *missing = !completers_.tx_cq && (both || caps_ & FI_SEND)   ? "FI_TRANSMIT"
+                        : !completers_.rx_cq && (both || caps_ & FI_RECV) ? "FI_RECV"
+                                                                          : nullptr;
   if (missing) {
     FI_WARN(&provider, FI_LOG_EP_CTRL, "enable: no completion queue is bound with %s\n", missing);
     return -FI_ENOCQ;
@@ -274,10 +276,10 @@ int Endpoint::enable() {
     return rc;
   if (const int rc = open_links())
     return rc;
+  const engine::AddressBook &book = *this;
   auto engine = std::make_unique<engine::Endpoint>(engine_config(), SystemClock::instance(), self_,
-                                                   std::move(links_), *this, completers());
-  if (min_multi_recv_)
-    engine->set_min_multi_recv(min_multi_recv_);
+                                                   std::move(links_), book, completers_);
+  engine->set_min_multi_recv(min_multi_recv_);
   {
     const std::lock_guard lock(engine_guard_);
     engine_ = std::move(engine);
@@ -293,17 +295,6 @@ engine::Config Endpoint::engine_config() const {
   config.inject_size = inject_size_;
   config.session.key = key_;
   return config;
-}
-
-op::Completers Endpoint::completers() const {
-  op::Completers c;
-  c.tx_cq = tx_cq_;
-  c.rx_cq = rx_cq_;
-  c.tx_cntr = tx_cntr_;
-  c.rx_cntr = rx_cntr_;
-  c.source = caps_ & FI_SOURCE;
-  c.source_err = caps_ & FI_SOURCE_ERR;
-  return c;
 }
 
 void Endpoint::address_added(fi_addr_t index, const util_ext::SockAddr &address) {
@@ -334,6 +325,32 @@ bool Endpoint::lookup(fi_addr_t index, Address &out) const {
 
 fi_addr_t Endpoint::reverse(const Address &address) const {
   return av_->reverse(to_sockaddr(address));
+}
+
+// ---- calls that can't be made
+
+ssize_t Endpoint::refuse(std::uint64_t direction) const {
+  if (!engine_) {
+    FI_WARN(&provider, FI_LOG_EP_DATA, "the endpoint is not enabled\n");
+    return -FI_EOPBADSTATE;
+  }
+  FI_WARN(&provider, FI_LOG_EP_DATA, "no completion queue is bound with %s\n",
+          direction == FI_SEND ? "FI_TRANSMIT" : "FI_RECV");
+  return -FI_EOPNOTSUPP;
+}
+
+ssize_t Endpoint::refuse_length(std::size_t len, std::uint64_t given) const {
+  FI_WARN(&provider, FI_LOG_EP_DATA, "%zu bytes; allowed%s: %zu\n", len,
+          given & FI_INJECT ? " with FI_INJECT (FI_DPDKX_INJECT_SIZE)" : "",
+          given & FI_INJECT ? inject_size_ : max_message);
+  return -FI_EMSGSIZE;
+}
+
+ssize_t Endpoint::refuse_vector(std::size_t count) const {
+  FI_WARN(&provider, FI_LOG_EP_DATA,
+          "a vector of %zu entries is null, too long, or of too many bytes; allowed: %zu entries\n",
+          count, op::max_iov);
+  return -FI_EINVAL;
 }
 
 int Endpoint::cancel(const void *context) {

@@ -32,10 +32,14 @@ struct EndpointHandle final : fid_ep {
   static EndpointHandle &from(fid_ep *f) { return *static_cast<EndpointHandle *>(f); }
   static EndpointHandle &from(struct fid *f) { return from(reinterpret_cast<fid_ep *>(f)); }
 
+  // The source to receive from: without FI_DIRECTED_RECV it does not count.
+  fi_addr_t source(fi_addr_t src) const { return src | any_source; }
+
   // The application's defaults have changed, or the endpoint's bindings.
   void update_flags();
 
   Endpoint &endpoint;
+  const fi_addr_t any_source; // FI_ADDR_UNSPEC, which is all ones, or zeros
   std::uint64_t tx_defaults, rx_defaults;
   // What calls without flags pass on, FI_MSG or FI_TAGGED apart.
   std::uint64_t send_flags = 0, recv_flags = 0, trecv_flags = 0;
@@ -61,6 +65,10 @@ public:
   // The data path. Requests are checked against the endpoint's limits here.
   ssize_t send(const op::SendRequest &);
   ssize_t receive(const op::ReceiveRequest &);
+  // Why a data call can't be made: logged, and a negative FI_E*.
+  ssize_t refuse(std::uint64_t direction) const;
+  ssize_t refuse_length(std::size_t len, std::uint64_t flags) const;
+  ssize_t refuse_vector(std::size_t count) const;
   bool selective_send() const { return selective_tx_; }
   bool selective_receive() const { return selective_rx_; }
 
@@ -78,7 +86,6 @@ private:
   int open_host_only();
   int open_with_device();
   engine::Config engine_config() const;
-  op::Completers completers() const;
 
   // util_ext::AvListener
   void address_added(fi_addr_t, const util_ext::SockAddr &) override;
@@ -88,7 +95,7 @@ private:
   fi_addr_t reverse(const Address &) const override;
 
   Domain &domain_;
-  util_ext::Cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;
+  op::Completers completers_;                // the engine reads them here
   std::unique_ptr<engine::Endpoint> engine_; // from enable on; see engine_guard_
   std::size_t inject_size_;
   std::uint64_t caps_;
@@ -98,9 +105,8 @@ private:
   const std::size_t tx_size_, rx_size_;
   const std::uint64_t tx_op_flags_, rx_op_flags_;
   wire::KeyDigest key_;
-  std::size_t min_multi_recv_ = 0; // 0: the engine's
+  std::size_t min_multi_recv_ = 64;
 
-  util_ext::Cntr *tx_cntr_ = nullptr, *rx_cntr_ = nullptr;
   std::vector<util_ext::Cntr *> cntrs_; // all that are bound, also for what isn't counted yet
   util_ext::Av *av_ = nullptr;
   util_ext::Eq *eq_ = nullptr;

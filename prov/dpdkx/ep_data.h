@@ -23,6 +23,36 @@ inline bool total(const iovec *iov, std::size_t count, std::size_t &len) {
   return true;
 }
 
+inline ssize_t Endpoint::send(const op::SendRequest &request) {
+  if (!engine_ || !completers_.tx_cq) [[unlikely]]
+    return refuse(FI_SEND);
+  if (request.len > (request.flags & FI_INJECT ? inject_size_ : max_message)) [[unlikely]]
+    return refuse_length(request.len, request.flags);
+  if (!completers_.tx_cq->room()) [[unlikely]]
+    return -FI_EAGAIN;
+  ssize_t rc;
+  {
+    const std::lock_guard lock(engine_->mutex());
+    rc = engine_->send(request);
+  }
+  domain_.posted(*engine_);
+  return rc;
+}
+
+inline ssize_t Endpoint::receive(const op::ReceiveRequest &request) {
+  if (!engine_ || !completers_.rx_cq) [[unlikely]]
+    return refuse(FI_RECV);
+  if (!completers_.rx_cq->room()) [[unlikely]]
+    return -FI_EAGAIN;
+  ssize_t rc;
+  {
+    const std::lock_guard lock(engine_->mutex());
+    rc = engine_->receive(request);
+  }
+  domain_.posted(*engine_);
+  return rc;
+}
+
 inline ssize_t post(Endpoint &endpoint, const op::SendRequest &request) {
   return util_ext::guard([&] { return endpoint.send(request); });
 }
@@ -43,8 +73,7 @@ inline ssize_t post_vector(Endpoint &endpoint, Request &request, const iovec *io
 }
 
 template <class Request>
-inline ssize_t post_buffer(Endpoint &endpoint, Request &request, const void *buf,
-                           std::size_t len) {
+inline ssize_t post_buffer(Endpoint &endpoint, Request &request, const void *buf, std::size_t len) {
   const iovec iov = one(buf, len);
   request.iov = &iov;
   request.iov_count = 1;

@@ -24,7 +24,7 @@ op::SendRequest inject_request(fi_addr_t dest) {
 
 op::ReceiveRequest receive_request(const EndpointHandle &handle, fi_addr_t src, void *context) {
   op::ReceiveRequest request;
-  request.src = src;
+  request.src = handle.source(src);
   request.flags = FI_MSG | handle.recv_flags;
   request.context = context;
   return request;
@@ -48,14 +48,13 @@ ssize_t recvmsg(fid_ep *ep, const fi_msg *msg, std::uint64_t given) {
   if (const int rc = flags::check(given, flags::recvmsg))
     return rc;
   op::ReceiveRequest request;
-  request.src = msg->addr;
+  request.src = handle.source(msg->addr);
   request.flags = FI_MSG | flags::of_receive(given, handle.endpoint.selective_receive());
   request.context = msg->context;
   return post_vector(handle.endpoint, request, msg->msg_iov, msg->iov_count);
 }
 
-ssize_t send(fid_ep *ep, const void *buf, std::size_t len, void *, fi_addr_t dest,
-             void *context) {
+ssize_t send(fid_ep *ep, const void *buf, std::size_t len, void *, fi_addr_t dest, void *context) {
   EndpointHandle &handle = EndpointHandle::from(ep);
   auto request = send_request(handle, dest, context);
   return post_buffer(handle.endpoint, request, buf, len);

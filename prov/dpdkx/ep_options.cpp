@@ -19,9 +19,8 @@ template <class T> int give(const T &value, void *to, std::size_t *len) {
 }
 
 ssize_t cancel(fid_t f, void *context) {
-  return util_ext::guard([&]() -> ssize_t {
-    return EndpointHandle::from(f).endpoint.cancel(context);
-  });
+  return util_ext::guard(
+      [&]() -> ssize_t { return EndpointHandle::from(f).endpoint.cancel(context); });
 }
 
 int getopt(fid_t f, int level, int name, void *value, std::size_t *len) {
@@ -29,7 +28,8 @@ int getopt(fid_t f, int level, int name, void *value, std::size_t *len) {
     return -FI_ENOPROTOOPT;
   if (!value || !len)
     return -FI_EINVAL;
-  return util_ext::guard([&] { return EndpointHandle::from(f).endpoint.get_option(name, value, len); });
+  return util_ext::guard(
+      [&] { return EndpointHandle::from(f).endpoint.get_option(name, value, len); });
 }
 
 int setopt(fid_t f, int level, int name, const void *value, std::size_t len) {
@@ -37,7 +37,8 @@ int setopt(fid_t f, int level, int name, const void *value, std::size_t len) {
     return -FI_ENOPROTOOPT;
   if (!value)
     return -FI_EINVAL;
-  return util_ext::guard([&] { return EndpointHandle::from(f).endpoint.set_option(name, value, len); });
+  return util_ext::guard(
+      [&] { return EndpointHandle::from(f).endpoint.set_option(name, value, len); });
 }
 
 } // namespace
@@ -63,7 +64,7 @@ int control(struct fid *f, int command, void *arg) {
       return -FI_EINVAL;
     switch (command) {
     case FI_ALIAS: {
-      auto *alias = static_cast<fi_alias *>(arg);
+      auto *alias = static_cast<struct fi_alias *>(arg); // fi_alias is a function, too
       return endpoint.alias(handle, alias->flags, alias->fid);
     }
     case FI_SETOPSFLAG:
@@ -139,7 +140,7 @@ int Endpoint::get_option(int name, void *value, std::size_t *len) {
   switch (name) {
   case FI_OPT_MIN_MULTI_RECV: {
     if (!engine_)
-      return give(min_multi_recv_ ? min_multi_recv_ : default_min_multi_recv, value, len);
+      return give(min_multi_recv_, value, len);
     const std::lock_guard lock(engine_->mutex());
     return give(engine_->min_multi_recv(), value, len);
   }

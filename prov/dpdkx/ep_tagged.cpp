@@ -30,7 +30,7 @@ op::SendRequest inject_request(fi_addr_t dest, std::uint64_t tag) {
 op::ReceiveRequest receive_request(const EndpointHandle &handle, fi_addr_t src, std::uint64_t tag,
                                    std::uint64_t ignore, void *context) {
   op::ReceiveRequest request;
-  request.src = src;
+  request.src = handle.source(src);
   request.tag = tag;
   request.ignore = ignore;
   request.flags = FI_TAGGED | handle.trecv_flags;
@@ -57,7 +57,7 @@ ssize_t recvmsg(fid_ep *ep, const fi_msg_tagged *msg, std::uint64_t given) {
   if (const int rc = flags::check_trecvmsg(given))
     return rc;
   op::ReceiveRequest request;
-  request.src = msg->addr;
+  request.src = handle.source(msg->addr);
   request.tag = msg->tag;
   request.ignore = msg->ignore;
   request.flags = FI_TAGGED | flags::of_receive(given, handle.endpoint.selective_receive());
@@ -106,8 +106,8 @@ ssize_t senddata(fid_ep *ep, const void *buf, std::size_t len, void *, std::uint
   return post_buffer(handle.endpoint, request, buf, len);
 }
 
-ssize_t injectdata(fid_ep *ep, const void *buf, std::size_t len, std::uint64_t data,
-                   fi_addr_t dest, std::uint64_t tag) {
+ssize_t injectdata(fid_ep *ep, const void *buf, std::size_t len, std::uint64_t data, fi_addr_t dest,
+                   std::uint64_t tag) {
   auto request = inject_request(dest, tag);
   request.data = data;
   request.flags |= FI_REMOTE_CQ_DATA;

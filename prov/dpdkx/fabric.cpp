@@ -28,7 +28,8 @@ int open_eq(fid_fabric *fabric, fi_eq_attr *attr, fid_eq **eq, void *context) {
 } // namespace
 
 Fabric::Fabric(std::uint32_t api_version, Settings settings, void *context)
-    : util_ext::Fabric(provider, api_version), fid_fabric(), settings_(std::move(settings)) {
+    : util_ext::Fabric(dpdkx::provider, api_version), handle_{{}, *this},
+      settings_(std::move(settings)) {
   static fi_ops fid_ops = [] {
     auto t = util_ext::all_missing<fi_ops>();
     t.close = close;
@@ -42,28 +43,29 @@ Fabric::Fabric(std::uint32_t api_version, Settings settings, void *context)
     t.trywait = util_ext::Fabric::trywait;
     return t;
   }();
-  fid = {FI_CLASS_FABRIC, context, &fid_ops};
-  ops = &fabric_ops;
-  fid_fabric::api_version = api_version;
+  handle_.fid = {FI_CLASS_FABRIC, context, &fid_ops};
+  handle_.ops = &fabric_ops;
+  handle_.api_version = api_version;
 }
 
 int Fabric::open(const fi_fabric_attr &attr, fid_fabric **out, void *context) {
   if (attr.name && std::strcmp(attr.name, fabric_name) != 0) {
-    FI_WARN(&provider, FI_LOG_FABRIC, "no fabric '%s'; allowed: '%s'\n", attr.name, fabric_name);
+    FI_WARN(&dpdkx::provider, FI_LOG_FABRIC, "no fabric '%s'; allowed: '%s'\n", attr.name,
+            fabric_name);
     return -FI_ENODATA;
   }
   Settings settings;
   if (const int rc = current_settings(settings))
     return rc;
-  *out = new Fabric(attr.api_version, std::move(settings), context);
+  *out = &(new Fabric(attr.api_version, std::move(settings), context))->handle_;
   return 0;
 }
 
 int Fabric::close(struct fid *f) {
-  auto *self = static_cast<Fabric *>(reinterpret_cast<fid_fabric *>(f));
-  if (self->in_use())
+  Fabric &self = from(f);
+  if (self.in_use())
     return -FI_EBUSY;
-  delete self;
+  delete &self;
   return 0;
 }
 

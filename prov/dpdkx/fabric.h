@@ -11,18 +11,24 @@ namespace dpdkx {
 
 inline constexpr const char *fabric_name = "dpdkx";
 
-class Fabric final : public util_ext::Fabric, public fid_fabric {
+class Fabric final : public util_ext::Fabric {
 public:
   static int open(const fi_fabric_attr &, fid_fabric **, void *context);
-  static Fabric &from(fid_fabric *f) { return *static_cast<Fabric *>(f); }
+  static Fabric &from(fid_fabric *f) { return static_cast<Handle *>(f)->fabric; }
+  static Fabric &from(struct fid *f) { return from(reinterpret_cast<fid_fabric *>(f)); }
 
   const Settings &settings() const { return settings_; }
 
 private:
+  struct Handle : fid_fabric { // what the application holds
+    Fabric &fabric;
+  };
+
   Fabric(std::uint32_t api_version, Settings settings, void *context);
   ~Fabric() = default;
   static int close(struct fid *);
 
+  Handle handle_;
   const Settings settings_;
 };
 

@@ -40,7 +40,8 @@ void digest_block(std::uint32_t (&hash)[8], const std::byte *block) {
   std::uint32_t v[8]; // the standard's a to h
   std::memcpy(v, hash, sizeof(v));
   for (int t = 0; t < 64; ++t) {
-    const std::uint32_t t1 = v[7] + (std::rotr(v[4], 6) ^ std::rotr(v[4], 11) ^ std::rotr(v[4], 25)) +
+    const std::uint32_t t1 = v[7] +
+                             (std::rotr(v[4], 6) ^ std::rotr(v[4], 11) ^ std::rotr(v[4], 25)) +
                              ((v[4] & v[5]) ^ (~v[4] & v[6])) + rounds[t] + w[t];
     const std::uint32_t t2 = (std::rotr(v[0], 2) ^ std::rotr(v[0], 13) ^ std::rotr(v[0], 22)) +
                              ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));

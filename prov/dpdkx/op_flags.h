@@ -10,6 +10,7 @@
 #include <rdma/fi_tagged.h>
 
 #include <cstdint>
+#include <initializer_list>
 
 namespace dpdkx::flags {
 

@@ -4,6 +4,7 @@
 #include "dpdkx/base/log.h"
 
 #include <algorithm>
+#include <cstring>
 #include <strings.h>
 
 #ifndef EXTERNALLY_VISIBLE
@@ -42,6 +43,11 @@ bool libfabric_logs(LogLevel level) {
   return fi_log_enabled(&provider, to_fi(level), FI_LOG_EP_DATA) != 0;
 }
 
+const char *environment_value(const Setting &setting) {
+  char *text = nullptr;
+  return fi_param_get_str(&provider, setting.name, &text) == 0 ? text : nullptr;
+}
+
 void define_settings() {
   for (const Setting &setting : all_settings()) {
     const std::string allowed = allowed_values(setting.kind, setting.bounds);
@@ -63,15 +69,23 @@ fi_provider provider = {
 };
 
 int current_settings(Settings &out) {
-  const SettingSource source = [](const Setting &setting) -> const char * {
-    char *text = nullptr;
-    return fi_param_get_str(&provider, setting.name, &text) == 0 ? text : nullptr;
-  };
   std::string error;
-  const int rc = read_settings(source, out, error);
+  const int rc = read_settings(environment_value, out, error);
   if (rc)
     FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
   return rc;
+}
+
+// Asked by every program that lists providers: reads this one setting alone.
+bool offered_to_all() {
+  for (const Setting &setting : all_settings()) {
+    SettingValue value;
+    if (std::strcmp(setting.name, "offer") != 0)
+      continue;
+    const char *text = environment_value(setting);
+    return text && parse_setting(setting.kind, setting.bounds, text, value) && value.number;
+  }
+  return false;
 }
 
 bool named_by_user() {

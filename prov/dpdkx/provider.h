@@ -31,5 +31,7 @@ int current_settings(Settings &);
 
 // Whether the user has named dpdkx in FI_PROVIDER.
 bool named_by_user();
+// Whether FI_DPDKX_OFFER says that naming isn't needed.
+bool offered_to_all();
 
 } // namespace dpdkx

@@ -29,35 +29,57 @@ template <auto reach> bool time_to(Settings &settings, const SettingValue &value
 
 // Sorted by what they are about, as the man page is.
 constexpr Setting table[] = {
-    {"device", SettingKind::text, {}, "",
+    {"device",
+     SettingKind::text,
+     {},
+     "",
      "devices, separated by ';': PCI addresses, DPDK virtual devices, or kernel interfaces; a "
      "process takes the first that is free",
      [](Settings &settings, const SettingValue &value, std::string &error) {
        return net::parse_devices(value.text, settings.devices, error);
      }},
-    {"addr", SettingKind::text, {}, "",
+    {"addr",
+     SettingKind::text,
+     {},
+     "",
      "for each device address/prefix[,gateway[,vlan]], separated by ';', or '-' where the kernel "
      "has the address",
      [](Settings &settings, const SettingValue &value, std::string &error) {
        return net::parse_addresses(value.text, settings.addresses, error);
      }},
-    {"neighbors", SettingKind::text, {}, "",
+    {"neighbors",
+     SettingKind::text,
+     {},
+     "",
      "neighbours that need no ARP, address=MAC separated by ';'",
      [](Settings &settings, const SettingValue &value, std::string &error) {
        return net::parse_neighbours(value.text, settings.device_options.neighbours, error);
      }},
     {"mtu", SettingKind::number, {0, 9978}, "0",
      "bytes of an IP packet at most; 0: the device's own",
-     number_to<[](Settings &t) -> auto & { return t.device_options.mtu; }>},
-    {"dscp", SettingKind::number, {0, 63}, "0", "differentiated services code point of packets",
-     number_to<[](Settings &t) -> auto & { return t.device_options.dscp; }>},
-    {"eal_args", SettingKind::text, {}, "",
+     number_to < [](Settings &t) -> auto &{return t.device_options.mtu;
+} // namespace
+>
+} // namespace dpdkx
+, {"dscp", SettingKind::number, {0, 63}, "0", "differentiated services code point of packets",
+   number_to < [](Settings &t) -> auto &{return t.device_options.dscp;
+}
+>
+}
+,
+    {"eal_args",
+     SettingKind::text,
+     {},
+     "",
      "more arguments for DPDK's start-up, separated by blanks",
      [](Settings &settings, const SettingValue &value, std::string &) {
        settings.device_options.eal_args = value.text;
        return true;
      }},
-    {"huge_pages", SettingKind::choice, {.choices = "auto always never"}, "auto",
+    {"huge_pages",
+     SettingKind::choice,
+     {.choices = "auto always never"},
+     "auto",
      "DPDK's memory in huge pages; auto: for PCI devices",
      [](Settings &settings, const SettingValue &value, std::string &) {
        constexpr link::HugePages choices[] = {link::HugePages::where_needed,
@@ -65,7 +87,10 @@ constexpr Setting table[] = {
        settings.device_options.huge_pages = choices[value.number];
        return true;
      }},
-    {"memory", SettingKind::size, {0, 64 * GiB, MiB}, "0",
+    {"memory",
+     SettingKind::size,
+     {0, 64 * GiB, MiB},
+     "0",
      "memory for DPDK; 0: 256MiB, or with huge pages as much as needed",
      [](Settings &settings, const SettingValue &value, std::string &) {
        settings.device_options.memory_mb = static_cast<std::uint32_t>(value.number / MiB);
@@ -73,27 +98,49 @@ constexpr Setting table[] = {
      }},
     {"mbufs", SettingKind::number, {0, 1u << 24}, "0",
      "packet buffers of a device; 0: enough for its queues",
-     number_to<[](Settings &t) -> auto & { return t.device_options.mbufs; }>},
-    {"rx_descriptors", SettingKind::number, {0, 65536}, "0",
-     "length of a device's receive queue; 0: fits the device",
-     number_to<[](Settings &t) -> auto & { return t.device_options.rx_descriptors; }>},
-    {"tx_descriptors", SettingKind::number, {0, 65536}, "0",
-     "length of a device's send queue; 0: fits the device",
-     number_to<[](Settings &t) -> auto & { return t.device_options.tx_descriptors; }>},
-    {"checksum_offload", SettingKind::yes_no, {}, "no",
-     "let the device compute and check UDP checksums, where it can",
-     number_to<[](Settings &t) -> auto & { return t.device_options.checksum_offload; }>},
-    {"resolve_timeout", SettingKind::duration, {10 * ms, 60 * min}, "10s",
-     "how long to ask for a neighbour's MAC address",
-     time_to<[](Settings &t) -> auto & { return t.device_options.resolve_timeout; }>},
-    {"port_range", SettingKind::port_range, {1, 65535}, "49152-65535",
+     number_to < [](Settings &t) -> auto &{return t.device_options.mbufs;
+}
+>
+}
+, {"rx_descriptors", SettingKind::number, {0, 65536}, "0",
+   "length of a device's receive queue; 0: fits the device",
+   number_to < [](Settings &t) -> auto &{return t.device_options.rx_descriptors;
+}
+>
+}
+, {"tx_descriptors", SettingKind::number, {0, 65536}, "0",
+   "length of a device's send queue; 0: fits the device",
+   number_to < [](Settings &t) -> auto &{return t.device_options.tx_descriptors;
+}
+>
+}
+, {"checksum_offload", SettingKind::yes_no, {}, "no",
+   "let the device compute and check UDP checksums, where it can",
+   number_to < [](Settings &t) -> auto &{return t.device_options.checksum_offload;
+}
+>
+}
+, {"resolve_timeout", SettingKind::duration, {10 * ms, 60 * min}, "10s",
+   "how long to ask for a neighbour's MAC address",
+   time_to < [](Settings &t) -> auto &{return t.device_options.resolve_timeout;
+}
+>
+}
+,
+    {"port_range",
+     SettingKind::port_range,
+     {1, 65535},
+     "49152-65535",
      "UDP ports that automatic ones are chosen from",
      [](Settings &settings, const SettingValue &value, std::string &) {
        settings.host.first_port = static_cast<std::uint16_t>(value.number);
        settings.host.last_port = static_cast<std::uint16_t>(value.last);
        return true;
      }},
-    {"auth_key", SettingKind::text, {}, "",
+    {"auth_key",
+     SettingKind::text,
+     {},
+     "",
      "key of the job: endpoints with another key are refused",
      [](Settings &settings, const SettingValue &value, std::string &) {
        settings.engine.session.key = key_digest(std::as_bytes(std::span(value.text)));
@@ -102,62 +149,121 @@ constexpr Setting table[] = {
 
     {"rendezvous_size", SettingKind::size, {64, GiB}, "32KiB",
      "larger messages over a device go by rendezvous",
-     number_to<[](Settings &t) -> auto & { return t.engine.rendezvous_device; }>},
-    {"host_rendezvous_size", SettingKind::size, {64, GiB}, "16KiB",
-     "larger messages within the host go by rendezvous",
-     number_to<[](Settings &t) -> auto & { return t.engine.rendezvous_host; }>},
-    {"inject_size", SettingKind::size, {0, 8 * KiB}, "1KiB",
-     "largest message of fi_inject and FI_INJECT",
-     number_to<[](Settings &t) -> auto & { return t.engine.inject_size; }>},
-    {"tx_size", SettingKind::number, {16, 1u << 20}, "1024",
-     "sends under way on an endpoint at most; further ones answer -FI_EAGAIN",
-     number_to<[](Settings &t) -> auto & { return t.engine.tx_size; }>},
-    {"rx_size", SettingKind::number, {16, 1u << 20}, "8192",
-     "receives posted to an endpoint at most; further ones answer -FI_EAGAIN",
-     number_to<[](Settings &t) -> auto & { return t.engine.rx_size; }>},
-    {"unexpected_pool", SettingKind::size, {MiB, 64 * GiB}, "64MiB",
-     "memory of an endpoint for messages that no receive was posted for",
-     number_to<[](Settings &t) -> auto & { return t.engine.unexpected_pool; }>},
-    {"unexpected_peer", SettingKind::size, {64 * KiB, 64 * GiB}, "4MiB",
-     "as much of it as one peer may use",
-     number_to<[](Settings &t) -> auto & { return t.engine.unexpected_peer; }>},
-    {"cq_size", SettingKind::number, {1, 1u << 30}, "1024",
-     "entries of a completion queue whose size the application leaves open",
-     number_to<[](Settings &t) -> auto & { return t.cq_size; }>},
-    {"cq_overrun", SettingKind::number, {0, 1u << 30}, "4194304",
-     "entries kept beyond a completion queue's size; one more is an overrun",
-     number_to<[](Settings &t) -> auto & { return t.cq_overrun; }>},
-    {"host_ring_size", SettingKind::size, {32 * KiB, GiB, 1, true}, "128KiB",
-     "memory for data under way from one process of the host to another",
-     number_to<[](Settings &t) -> auto & { return t.host.ring_bytes; }>},
-    {"pull", SettingKind::yes_no, {}, "yes",
-     "read large messages straight from the memory of a process of the host",
-     number_to<[](Settings &t) -> auto & { return t.engine.pull; }>},
-    {"window", SettingKind::number, {64, 16384, 64}, "1024",
-     "packets to one peer in flight at most",
-     number_to<[](Settings &t) -> auto & { return t.engine.session.window; }>},
-    {"checksum", SettingKind::yes_no, {}, "yes",
-     "check the content of packets that come over a device",
-     number_to<[](Settings &t) -> auto & { return t.engine.checksum; }>},
+     number_to < [](Settings &t) -> auto &{return t.engine.rendezvous_device;
+}
+>
+}
+, {"host_rendezvous_size", SettingKind::size, {64, GiB}, "16KiB",
+   "larger messages within the host go by rendezvous",
+   number_to < [](Settings &t) -> auto &{return t.engine.rendezvous_host;
+}
+>
+}
+, {"inject_size", SettingKind::size, {0, 8 * KiB}, "1KiB",
+   "largest message of fi_inject and FI_INJECT",
+   number_to < [](Settings &t) -> auto &{return t.engine.inject_size;
+}
+>
+}
+, {"tx_size", SettingKind::number, {16, 1u << 20}, "1024",
+   "sends under way on an endpoint at most; further ones answer -FI_EAGAIN",
+   number_to < [](Settings &t) -> auto &{return t.engine.tx_size;
+}
+>
+}
+, {"rx_size", SettingKind::number, {16, 1u << 20}, "8192",
+   "receives posted to an endpoint at most; further ones answer -FI_EAGAIN",
+   number_to < [](Settings &t) -> auto &{return t.engine.rx_size;
+}
+>
+}
+, {"unexpected_pool", SettingKind::size, {MiB, 64 * GiB}, "64MiB",
+   "memory of an endpoint for messages that no receive was posted for",
+   number_to < [](Settings &t) -> auto &{return t.engine.unexpected_pool;
+}
+>
+}
+, {"unexpected_peer", SettingKind::size, {64 * KiB, 64 * GiB}, "4MiB",
+   "as much of it as one peer may use",
+   number_to < [](Settings &t) -> auto &{return t.engine.unexpected_peer;
+}
+>
+}
+, {"cq_size", SettingKind::number, {1, 1u << 30}, "1024",
+   "entries of a completion queue whose size the application leaves open",
+   number_to < [](Settings &t) -> auto &{return t.cq_size;
+}
+>
+}
+, {"cq_overrun", SettingKind::number, {0, 1u << 30}, "4194304",
+   "entries kept beyond a completion queue's size; one more is an overrun",
+   number_to < [](Settings &t) -> auto &{return t.cq_overrun;
+}
+>
+}
+, {"host_ring_size", SettingKind::size, {32 * KiB, GiB, 1, true}, "128KiB",
+   "memory for data under way from one process of the host to another",
+   number_to < [](Settings &t) -> auto &{return t.host.ring_bytes;
+}
+>
+}
+, {"pull", SettingKind::yes_no, {}, "yes",
+   "read large messages straight from the memory of a process of the host",
+   number_to < [](Settings &t) -> auto &{return t.engine.pull;
+}
+>
+}
+, {"window", SettingKind::number, {64, 16384, 64}, "1024", "packets to one peer in flight at most",
+   number_to < [](Settings &t) -> auto &{return t.engine.session.window;
+}
+>
+}
+, {"checksum", SettingKind::yes_no, {}, "yes",
+   "check the content of packets that come over a device",
+   number_to < [](Settings &t) -> auto &{return t.engine.checksum;
+}
+>
+}
+,
 
     {"peer_timeout", SettingKind::duration, {100 * ms, 1440 * min}, "10s",
      "a peer that gives no sign of life for that long is dead",
-     time_to<[](Settings &t) -> auto & { return t.engine.session.peer_timeout; }>},
-    {"connect_timeout", SettingKind::duration, {10 * ms, 1440 * min}, "10s",
-     "how long to try an address at which nobody answers",
-     time_to<[](Settings &t) -> auto & { return t.engine.connect_timeout; }>},
-    {"linger", SettingKind::duration, {0, 1440 * min}, "10s",
-     "how long fi_close waits for what was sent to arrive",
-     time_to<[](Settings &t) -> auto & { return t.engine.linger; }>},
+     time_to < [](Settings &t) -> auto &{return t.engine.session.peer_timeout;
+}
+>
+}
+, {"connect_timeout", SettingKind::duration, {10 * ms, 1440 * min}, "10s",
+   "how long to try an address at which nobody answers",
+   time_to < [](Settings &t) -> auto &{return t.engine.connect_timeout;
+}
+>
+}
+, {"linger", SettingKind::duration, {0, 1440 * min}, "10s",
+   "how long fi_close waits for what was sent to arrive",
+   time_to < [](Settings &t) -> auto &{return t.engine.linger;
+}
+>
+}
+,
 
     {"yield", SettingKind::number, {0, 1u << 30}, "0",
      "turns in a row that find nothing to do before the processor is given to others; 0: adapts "
      "to how many want it",
-     number_to<[](Settings &t) -> auto & { return t.engine.yield_after; }>},
-    {"service_tick", SettingKind::duration, {ms, 10 * s}, "100ms",
-     "with a device: how often a thread answers peers while the application computes",
-     time_to<[](Settings &t) -> auto & { return t.service_tick; }>},
-    {"progress_cpu", SettingKind::text, {}, "",
+     number_to < [](Settings &t) -> auto &{return t.engine.yield_after;
+}
+>
+}
+, {"service_tick", SettingKind::duration, {ms, 10 * s}, "100ms",
+   "with a device: how often a thread answers peers while the application computes",
+   time_to < [](Settings &t) -> auto &{return t.service_tick;
+}
+>
+}
+,
+    {"progress_cpu",
+     SettingKind::text,
+     {},
+     "",
      "processor that FI_PROGRESS_AUTO's threads run on, a number",
      [](Settings &settings, const SettingValue &value, std::string &error) {
        SettingValue cpu;
@@ -165,8 +271,8 @@ constexpr Setting table[] = {
        if (value.text.empty())
          return true;
        if (!parse_setting(SettingKind::number, {0, 1023}, value.text, cpu)) {
-         error = "FI_DPDKX_PROGRESS_CPU: '" + std::string(value.text) +
-                 "'; allowed: number, 0 to 1023";
+         error =
+             "FI_DPDKX_PROGRESS_CPU: '" + std::string(value.text) + "'; allowed: number, 0 to 1023";
          return false;
        }
        settings.progress_cpu = static_cast<int>(cpu.number);
@@ -174,8 +280,13 @@ constexpr Setting table[] = {
      }},
     {"offer", SettingKind::yes_no, {}, "no",
      "answer fi_getinfo also where neither FI_PROVIDER nor the application names dpdkx",
-     number_to<[](Settings &t) -> auto & { return t.offer; }>},
-};
+     number_to < [](Settings &t) -> auto &{return t.offer;
+}
+>
+}
+,
+}
+;
 
 } // namespace
 

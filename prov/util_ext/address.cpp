@@ -12,9 +12,12 @@ namespace util_ext {
 
 std::size_t size_of(const SockAddr &a) {
   switch (a.sa.sa_family) {
-  case AF_INET: return sizeof(sockaddr_in);
-  case AF_INET6: return sizeof(sockaddr_in6);
-  default: return 0;
+  case AF_INET:
+    return sizeof(sockaddr_in);
+  case AF_INET6:
+    return sizeof(sockaddr_in6);
+  default:
+    return 0;
   }
 }
 
@@ -127,10 +130,14 @@ static int lookup(const char *node, const char *service, int family, int flags, 
   hints.ai_socktype = SOCK_DGRAM; // one answer an address, not one for each type
   hints.ai_flags = flags;
   switch (getaddrinfo(node, service, &hints, &found)) {
-  case 0: break;
-  case EAI_MEMORY: return -FI_ENOMEM;
-  case EAI_AGAIN: return -FI_EAGAIN;
-  default: return -FI_ENODATA;
+  case 0:
+    break;
+  case EAI_MEMORY:
+    return -FI_ENOMEM;
+  case EAI_AGAIN:
+    return -FI_EAGAIN;
+  default:
+    return -FI_ENODATA;
   }
   const bool ok = found && read_sockaddr(found->ai_addr, found->ai_addrlen, a);
   freeaddrinfo(found);

@@ -131,7 +131,9 @@ void AddressTable::place(Table &t, Index index, const SockAddr &a) noexcept {
 
 // Slots at the end of a run become free again, so that few stay "removed".
 void AddressTable::unplace(Table &t, Index index, const SockAddr &a) noexcept {
-  const auto at = [&](std::size_t i) { return t.slots[i & t.mask].load(std::memory_order_relaxed); };
+  const auto at = [&](std::size_t i) {
+    return t.slots[i & t.mask].load(std::memory_order_relaxed);
+  };
   std::size_t i = hash_address(a);
   while (at(i) != index + slot_base)
     ++i;

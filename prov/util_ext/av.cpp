@@ -27,9 +27,12 @@ void Av::remove_listener(AvListener &l) noexcept {
 
 int Av::family() const {
   switch (domain_.addr_format()) {
-  case FI_SOCKADDR_IN: return AF_INET;
-  case FI_SOCKADDR_IN6: return AF_INET6;
-  default: return AF_UNSPEC;
+  case FI_SOCKADDR_IN:
+    return AF_INET;
+  case FI_SOCKADDR_IN6:
+    return AF_INET6;
+  default:
+    return AF_UNSPEC;
   }
 }
 

@@ -56,8 +56,8 @@ private:
   ~Av();
   static int close(struct fid *) noexcept;
   static int bind(struct fid *, struct fid *, std::uint64_t flags) noexcept;
-  static int insert(fid_av *, const void *addr, std::size_t count, fi_addr_t *,
-                    std::uint64_t flags, void *context) noexcept;
+  static int insert(fid_av *, const void *addr, std::size_t count, fi_addr_t *, std::uint64_t flags,
+                    void *context) noexcept;
   static int insertsvc(fid_av *, const char *node, const char *service, fi_addr_t *,
                        std::uint64_t flags, void *context) noexcept;
   static int insertsym(fid_av *, const char *node, std::size_t nodecnt, const char *service,

@@ -51,7 +51,7 @@ public:
 private:
   struct Chunk {
     Chunk *next;
-    T slots[PerChunk];
+    alignas(64) T slots[PerChunk]; // one that fills a cache line lies in one
   };
 
   static void free_list(Chunk *c) {

@@ -12,9 +12,7 @@ namespace util_ext {
 class Cntr final : public fid_cntr {
 public:
   static int open(Domain &, const fi_cntr_attr *, fid_cntr **, void *context) noexcept;
-  static Cntr *from(struct fid *f) {
-    return static_cast<Cntr *>(reinterpret_cast<fid_cntr *>(f));
-  }
+  static Cntr *from(struct fid *f) { return static_cast<Cntr *>(reinterpret_cast<fid_cntr *>(f)); }
 
   // Any thread. Modulo 2^64.
   void add(std::uint64_t n) noexcept { change(value_, n); }

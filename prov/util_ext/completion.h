@@ -25,8 +25,8 @@ struct Completion {
 struct CompletionError {
   Completion entry;
   std::size_t olen = 0;
-  int err = 0;         // positive FI_E*
-  int prov_errno = 0;  // positive; fi_cq_strerror explains it
+  int err = 0;        // positive FI_E*
+  int prov_errno = 0; // positive; fi_cq_strerror explains it
   // FI_SOURCE_ERR: raw address of an unknown source, copied; else size 0.
   const void *err_data = nullptr;
   std::size_t err_data_size = 0;

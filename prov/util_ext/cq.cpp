@@ -228,9 +228,8 @@ template <class E> struct Cq::Format {
     std::size_t threshold = 1;
     if (self.wait_cond_ == FI_CQ_COND_THRESHOLD && cond)
       threshold = std::clamp<std::size_t>(*static_cast<const std::size_t *>(cond), 1, self.size_);
-    return guard([&] {
-      return self.read_blocking(static_cast<E *>(buf), count, src, threshold, timeout);
-    });
+    return guard(
+        [&] { return self.read_blocking(static_cast<E *>(buf), count, src, threshold, timeout); });
   }
 
   static inline fi_ops_cq ops = [] {
@@ -297,10 +296,18 @@ int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context
   fi_ops_cq *ops_cq;
   switch (attr->format) {
   case FI_CQ_FORMAT_UNSPEC: // whatever a caller's buffer was made for, this fits into it
-  case FI_CQ_FORMAT_CONTEXT: ops_cq = &Format<fi_cq_entry>::ops; break;
-  case FI_CQ_FORMAT_MSG: ops_cq = &Format<fi_cq_msg_entry>::ops; break;
-  case FI_CQ_FORMAT_DATA: ops_cq = &Format<fi_cq_data_entry>::ops; break;
-  case FI_CQ_FORMAT_TAGGED: ops_cq = &Format<fi_cq_tagged_entry>::ops; break;
+  case FI_CQ_FORMAT_CONTEXT:
+    ops_cq = &Format<fi_cq_entry>::ops;
+    break;
+  case FI_CQ_FORMAT_MSG:
+    ops_cq = &Format<fi_cq_msg_entry>::ops;
+    break;
+  case FI_CQ_FORMAT_DATA:
+    ops_cq = &Format<fi_cq_data_entry>::ops;
+    break;
+  case FI_CQ_FORMAT_TAGGED:
+    ops_cq = &Format<fi_cq_tagged_entry>::ops;
+    break;
   default:
     FI_WARN(&prov, FI_LOG_CQ, "CQ format %d is not defined\n", static_cast<int>(attr->format));
     return -FI_EINVAL;

@@ -4,6 +4,8 @@
 // domain they belong to. A provider derives its domain from this.
 #pragma once
 
+#include "util_ext/mr_table.h"
+
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -35,9 +37,12 @@ protected:
 
 // What a provider may set before it opens objects of a domain.
 struct Limits {
-  std::size_t cq_size = 1024;           // entries of a CQ that leaves its size open
-  std::size_t cq_overrun = 1 << 22;     // entries kept beyond a CQ's size; one more: overrun
+  std::size_t cq_size = 1024;              // entries of a CQ that leaves its size open
+  std::size_t cq_overrun = 1 << 22;        // entries kept beyond a CQ's size; one more: overrun
   const char *cq_overrun_advice = nullptr; // added to the log line: which setting helps
+  int mr_mode = 0;                         // as in fi_domain_attr
+  std::size_t mr_iov_limit = 8;
+  std::size_t mr_key_size = 8;
 };
 
 class Domain {
@@ -45,8 +50,8 @@ public:
   // addr_format: of the addresses in AVs: FI_SOCKADDR, _IN, _IN6, or FI_ADDR_STR.
   Domain(const fi_provider &provider, fi_threading threading, fi_progress progress,
          std::uint32_t api_version, std::uint32_t addr_format = FI_SOCKADDR)
-      : provider_(provider), threading_(threading), progress_(progress),
-        api_version_(api_version), addr_format_(addr_format) {}
+      : provider_(provider), threading_(threading), progress_(progress), api_version_(api_version),
+        addr_format_(addr_format) {}
   Domain(const Domain &) = delete;
   Domain &operator=(const Domain &) = delete;
 
@@ -56,9 +61,7 @@ public:
 
   // Whether objects of this domain must lock for themselves: false only for
   // FI_THREAD_DOMAIN under manual progress.
-  bool locking() const {
-    return threading_ != FI_THREAD_DOMAIN || progress_ == FI_PROGRESS_AUTO;
-  }
+  bool locking() const { return threading_ != FI_THREAD_DOMAIN || progress_ == FI_PROGRESS_AUTO; }
   bool auto_progress() const { return progress_ == FI_PROGRESS_AUTO; }
   std::uint32_t api_version() const { return api_version_; } // the application's
   std::uint32_t addr_format() const { return addr_format_; }
@@ -70,6 +73,7 @@ public:
   bool in_use() const { return users_.load(std::memory_order_acquire) != 0; }
 
   Limits limits;
+  MrTable regions; // memory that peers may access
 
 protected:
   ~Domain() = default;

@@ -19,8 +19,8 @@ struct EventError {
   struct fid *fid = nullptr; // what it is about
   void *context = nullptr;   // of the operation
   std::uint64_t data = 0;
-  int err = 0;        // positive FI_E*
-  int prov_errno = 0; // positive; fi_eq_strerror explains it
+  int err = 0;                    // positive FI_E*
+  int prov_errno = 0;             // positive; fi_eq_strerror explains it
   const void *err_data = nullptr; // copied
   std::size_t err_data_size = 0;
 };

@@ -9,10 +9,14 @@ namespace util_ext {
 
 static int try_wait(struct fid *f) noexcept {
   switch (f->fclass) {
-  case FI_CLASS_CQ: return Cq::from(f)->try_wait();
-  case FI_CLASS_EQ: return Eq::from(f)->try_wait();
-  case FI_CLASS_CNTR: return Cntr::from(f)->try_wait();
-  default: return -FI_EINVAL; // wait sets can't be opened
+  case FI_CLASS_CQ:
+    return Cq::from(f)->try_wait();
+  case FI_CLASS_EQ:
+    return Eq::from(f)->try_wait();
+  case FI_CLASS_CNTR:
+    return Cntr::from(f)->try_wait();
+  default:
+    return -FI_EINVAL; // wait sets can't be opened
   }
 }
 

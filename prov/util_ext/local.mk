@@ -17,10 +17,17 @@ util_ext_sources = \
 	prov/util_ext/err_data.h \
 	prov/util_ext/fabric.cpp \
 	prov/util_ext/fabric.h \
+	prov/util_ext/info.cpp \
+	prov/util_ext/info.h \
+	prov/util_ext/info_check.cpp \
 	prov/util_ext/lock.h \
 	prov/util_ext/match.cpp \
 	prov/util_ext/match.h \
 	prov/util_ext/match_index.h \
+	prov/util_ext/mr.cpp \
+	prov/util_ext/mr.h \
+	prov/util_ext/mr_table.cpp \
+	prov/util_ext/mr_table.h \
 	prov/util_ext/ops.h \
 	prov/util_ext/wait.cpp \
 	prov/util_ext/wait.h

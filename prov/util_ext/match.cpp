@@ -74,8 +74,7 @@ PostedReceive *Matcher::find_posted_indexed(std::uint64_t tag, fi_addr_t src) {
     const Bins<PostedReceive> &t = tables_->posted[i];
     if (t.count() == 0)
       continue;
-    PostedReceive *r =
-        t.find(tag, src, [&](const PostedReceive &p) { return takes(p, tag, src); });
+    PostedReceive *r = t.find(tag, src, [&](const PostedReceive &p) { return takes(p, tag, src); });
     if (r && (!best || r->age < best->age))
       best = r;
   }

@@ -15,9 +15,7 @@
 
 namespace util_ext {
 
-template <class Node> struct BinLink {
-  Node *next = nullptr, *prev = nullptr;
-};
+template <class Node> struct BinLink { Node *next = nullptr, *prev = nullptr; };
 
 // A posted receive. Matches a message when (tag ^ message.tag) & ~ignore == 0
 // and src is FI_ADDR_UNSPEC or the message's source.

@@ -41,10 +41,11 @@ struct Missing {
 namespace detail {
 
 template <class Ops, std::size_t... I>
-concept HasSlots = requires { Ops{sizeof(Ops), ((void)I, Missing{})...}; };
+concept HasSlots = requires {
+  Ops{sizeof(Ops), ((void)I, Missing{})...};
+};
 
-template <class Ops, std::size_t... I>
-constexpr Ops fill_slots(std::index_sequence<I...>) {
+template <class Ops, std::size_t... I> constexpr Ops fill_slots(std::index_sequence<I...>) {
   // One more would not compile: then this is all of them.
   if constexpr (HasSlots<Ops, I..., sizeof...(I)>)
     return fill_slots<Ops>(std::index_sequence<I..., sizeof...(I)>{});

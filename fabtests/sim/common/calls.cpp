@@ -158,7 +158,8 @@ std::string World::dump() {
                             "no_receiver {} misuse {}",
                             c.sent, c.delivered, c.lost, c.duplicated, c.reordered, c.corrupted,
                             c.black_holed, c.cut_off, c.queue_full, c.ring_full, c.no_receiver,
-                            c.misuse);
+                            c.misuse) +
+         (explain ? explain() : "");
 }
 
 } // namespace sim

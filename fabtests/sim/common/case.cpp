@@ -2,6 +2,7 @@
 #include "sim/common/case.h"
 
 #include "common/check.h"
+#include "sim/common/trace.h"
 
 #include <chrono>
 #include <cstdio>
@@ -65,8 +66,12 @@ int run_cases(int argc, char **argv) {
       seeds = std::strtoull(argv[++i], nullptr, 0);
     else if (i + 1 < argc && std::strcmp(argv[i], "--only") == 0)
       only = argv[++i];
+    else if (i + 1 < argc && std::strcmp(argv[i], "--trace") == 0)
+      traced.on = std::sscanf(argv[++i], "%u,%u", &traced.a, &traced.b) == 2;
     else {
-      std::fprintf(stderr, "usage: %s [--seed N] [--seeds HOW-MANY] [--only TEXT] [--list]\n",
+      std::fprintf(stderr,
+                   "usage: %s [--seed N] [--seeds HOW-MANY] [--only TEXT] [--list] "
+                   "[--trace NODE,NODE]\n",
                    argv[0]);
       return 2;
     }

@@ -5,7 +5,7 @@
 //
 //   static const sim::Case lossless{"delivery__lossless", 3, [](std::uint64_t seed) { ... }};
 //
-//   PROGRAM [--seed N] [--only TEXT] [--list]
+//   PROGRAM [--seed N] [--seeds HOW-MANY] [--only TEXT] [--list] [--trace NODE,NODE]
 #pragma once
 
 #include <cstdint>

@@ -62,6 +62,8 @@ Node::Node(const Clock &clock, link::sim::Network &network, std::uint32_t index,
     port = setup.wrap(std::move(port));
   engine::Links links;
   (setup.profile.lossless ? links.host : links.device) = std::move(port);
+  if (setup.profile.lossless)
+    links.is_own_address = [](const Address &) { return true; }; // all of one host
   endpoint_ = std::make_unique<engine::Endpoint>(setup.config, clock, address, std::move(links),
                                                  book, completers_);
 }
@@ -93,6 +95,13 @@ unsigned Node::turn() {
   return endpoint_->turn();
 }
 
+bool Node::idle() {
+  const std::lock_guard lock(endpoint_->mutex());
+  const bool quiet = endpoint_->arm();
+  endpoint_->disarm();
+  return quiet;
+}
+
 void Node::service() {
   const std::lock_guard lock(endpoint_->mutex());
   endpoint_->service();
@@ -101,6 +110,11 @@ void Node::service() {
 Time Node::deadline() {
   const std::lock_guard lock(endpoint_->mutex());
   return endpoint_->deadline();
+}
+
+void Node::address_added(fi_addr_t addr, const Address &address) {
+  const std::lock_guard lock(endpoint_->mutex());
+  endpoint_->address_added(addr, address);
 }
 
 bool Node::drained() {

@@ -46,8 +46,10 @@ public:
   ssize_t post(const dpdkx::op::ReceiveRequest &);
   int cancel(const void *context);
   unsigned turn();
+  bool idle(); // nothing to do before something arrives or deadline()
   void service();
   Time deadline();
+  void address_added(fi_addr_t, const Address &);
   bool drained();
   void close();
 

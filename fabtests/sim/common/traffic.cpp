@@ -12,7 +12,7 @@ namespace sim {
 namespace {
 
 constexpr unsigned classes = 4; // 0: untagged
-constexpr unsigned shuffle_block = 32;
+constexpr unsigned shuffle_block = 8;
 constexpr std::uint64_t id_mask = 0xffffffff;
 
 // The tag is {class, id}; receives ignore the id. Untagged messages carry it as
@@ -107,9 +107,9 @@ void Traffic::plan_receives(NodeId at) {
   for (const std::uint32_t i : side.any)
     receives_[i].size = largest_any;
   // More than a block, so that the oldest unfinished message always has its receive.
-  static constexpr unsigned depths[] = {shuffle_block + 1, 48, 64, 200};
+  static constexpr unsigned depths[] = {shuffle_block + 1, 16, 48, 200};
   side.ahead = depths[random.below(std::size(depths))];
-  side.any_per_tick = static_cast<unsigned>(random.between(1, 20));
+  side.any_per_tick = static_cast<unsigned>(random.between(5, 20));
 }
 
 void Traffic::push_sends(NodeId from) {
@@ -219,12 +219,31 @@ void Traffic::check_order() const {
   }
 }
 
+// The oldest unfinished messages, for a failure's text.
+std::string Traffic::unfinished() const {
+  std::string text;
+  unsigned shown = 0;
+  for (std::size_t id = 0; id < messages_.size() && shown < 8; ++id) {
+    const Message &m = messages_[id];
+    if (m.sent && m.received)
+      continue;
+    ++shown;
+    text += fmt::format("\n  message {}: {} to {}, {} bytes, class {}, flags {:#x}, {} source: {}, {}",
+                        id, m.from, m.to, m.size, m.message_class, m.how.flags,
+                        any_source(m.to, m.message_class) ? "any" : "one",
+                        m.sent ? "sent" : "not sent", m.received ? "received" : "not received");
+  }
+  return text;
+}
+
 Duration Traffic::run(Duration limit) {
   const Time start = world_.now();
+  world_.explain = [this] { return unfinished(); };
   for (NodeId id = 0; id < sides_.size(); ++id)
     tick(id);
   world_.run_until([&] { return unsent_ == 0 && unreceived_ == 0; }, limit, "all messages");
   const Duration took = world_.now() - start;
+  world_.explain = nullptr;
   check_order();
   CHECK_EQ(world_.network().counters().misuse, 0u);
   return took;

@@ -66,6 +66,7 @@ private:
   bool post(NodeId, std::uint32_t receive, bool counted);
   void received(std::uint32_t receive, const Op &, const Done &);
   void check_order() const;
+  std::string unfinished() const;
 
   World &world_;
   const unsigned window_;

@@ -3,6 +3,7 @@
 
 #include "common/check.h"
 #include "common/payload.h"
+#include "sim/common/trace.h"
 
 #include <algorithm>
 
@@ -11,6 +12,8 @@ namespace sim {
 using namespace dpdkx;
 
 namespace {
+
+constexpr Duration longest_pause = 20us;
 
 constexpr auto later = [](const auto &a, const auto &b) { return a.at > b.at; };
 
@@ -23,9 +26,25 @@ std::vector<std::byte> bytes_of(std::size_t size, std::uint64_t message) {
 }
 
 World::World(std::uint64_t seed, const Setup &s)
-    : setup(s), seed_(seed), network_(clock_, mix(seed, 1)), random_(mix(seed, 2)) {}
+    : setup(s), seed_(seed), network_(clock_, mix(seed, 1)), random_(mix(seed, 2)) {
+  set_hook(nullptr);
+}
+
+void World::set_hook(Hook hook) {
+  if (!traced.on)
+    return network_.set_hook(std::move(hook));
+  network_.set_hook([this, hook = std::move(hook)](const link::sim::Departure &d) {
+    const Address a = address_of(traced.a), b = address_of(traced.b);
+    if ((d.from == a && d.to == b) || (d.from == b && d.to == a))
+      fmt::print("{:12.3f} us {} > {} {}\n",
+                 std::chrono::duration<double, std::micro>(since_start()).count(),
+                 book_.reverse(d.from), book_.reverse(d.to), describe(d.bytes));
+    return hook ? hook(d) : link::sim::Verdict{};
+  });
+}
 
 World::~World() {
+  network_.set_hook(nullptr); // may speak of what is gone
   for (NodeId id = 0; id < slots_.size(); ++id)
     if (slots_[id].node)
       end(id);
@@ -39,6 +58,22 @@ NodeId World::add() {
   CHECK_EQ(book_.insert(address_of(id)), id);
   start(id);
   return id;
+}
+
+NodeId World::add_stranger() {
+  const auto id = static_cast<NodeId>(slots_.size());
+  slots_.emplace_back().address = address_of(id);
+  start(id);
+  return id;
+}
+
+void World::introduce(NodeId stranger) {
+  CHECK_EQ(book_.insert(address_of(stranger)), stranger);
+  for (NodeId id = 0; id < slots_.size(); ++id)
+    if (alive(id)) {
+      node(id).address_added(stranger, address_of(stranger));
+      wake(id);
+    }
 }
 
 void World::add(unsigned n) {
@@ -153,7 +188,11 @@ void World::turn(NodeId id) {
     after_turn(id);
   if (!alive(id))
     return;
-  const Time next = did != 0 ? now() : node(id).deadline();
+  Time next = did != 0 ? now() : node(id).deadline();
+  // It waits for room, or to ask again: as good as polling all the time, and cheaper.
+  slot.pause = did != 0 ? Duration{} : std::min(2 * slot.pause + poll_interval, longest_pause);
+  if (did == 0 && !node(id).idle())
+    next = std::min(next, now() + slot.pause);
   if (next != never)
     wake_at(id, std::max(next, slot.last_turn + poll_interval));
 }

@@ -34,6 +34,9 @@ public:
 
   VirtualClock &clock() { return clock_; }
   Network &network() { return network_; }
+  // As Network::set_hook(), beside what --trace does.
+  using Hook = std::function<dpdkx::link::sim::Verdict(const dpdkx::link::sim::Departure &)>;
+  void set_hook(Hook);
   Random &random() { return random_; }
   Book &book() { return book_; }
   std::uint64_t seed() const { return seed_; }
@@ -43,6 +46,8 @@ public:
   // Nodes. The id is also the node's fi_addr_t in everybody's book.
   NodeId add();
   void add(unsigned n);
+  NodeId add_stranger();     // not in the book: others don't know its address
+  void introduce(NodeId);    // now it is, with its id; strangers in order of their ids
   std::size_t size() const { return slots_.size(); }
   bool alive(NodeId id) const { return slots_[id].node != nullptr; }
   Node &node(NodeId id) { return *slots_[id].node; }
@@ -76,6 +81,7 @@ public:
   void wait(Op &op, Duration limit = 20s);
   void wake(NodeId); // it has been called from outside
   std::string dump();
+  std::function<std::string()> explain; // adds to dump()
 
   // Called after every turn of a node, for checks that must hold all the time.
   std::function<void(NodeId)> after_turn;
@@ -88,6 +94,7 @@ private:
     std::unique_ptr<Node> node;
     unsigned life = 0;
     Time wake_at = asleep, last_turn{}, computes_until{};
+    Duration pause{}; // between turns that do nothing though there is something to do
     unsigned empty_turns = 0;
   };
   struct Wake {

@@ -1,1 +1,4 @@
-#
+EXTRA_DIST += \
+	fabtests/test_configs/dpdkx/dpdkx.test \
+	fabtests/test_configs/dpdkx/messages.list \
+	fabtests/test_configs/dpdkx/run-fabtests

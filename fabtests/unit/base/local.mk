@@ -1,1 +1,7 @@
-unit_base_sources =
+unit_base_sources = \
+	fabtests/unit/base/address.cpp \
+	fabtests/unit/base/clock.cpp \
+	fabtests/unit/base/list.cpp \
+	fabtests/unit/base/log.cpp \
+	fabtests/unit/base/seq.cpp \
+	fabtests/unit/base/slab.cpp

@@ -1,1 +1,13 @@
-unit_face_sources =
+unit_face_sources = \
+	fabtests/unit/face/address_format.cpp \
+	fabtests/unit/face/background.cpp \
+	fabtests/unit/face/domain.cpp \
+	fabtests/unit/face/endpoint_set.cpp \
+	fabtests/unit/face/ep.cpp \
+	fabtests/unit/face/face.cpp \
+	fabtests/unit/face/face.h \
+	fabtests/unit/face/getinfo.cpp \
+	fabtests/unit/face/key_digest.cpp \
+	fabtests/unit/face/op_flags.cpp \
+	fabtests/unit/face/setting_value.cpp \
+	fabtests/unit/face/settings.cpp

@@ -2,9 +2,9 @@
 //
 // What a datagram costs on the host link, beside the floor: a flag that two
 // processes pass to and fro through one cache line. Both are measured in turn,
-// round by round, since a machine changes its speed under one's feet.
+// block by block, since a machine changes its speed under one's feet.
 //
-//     bench_ring [rounds]
+//     bench_ring [blocks]
 #include "dpdkx/link/host/host_link.h"
 
 #include <algorithm>
@@ -23,9 +23,9 @@ using namespace dpdkx::link;
 
 namespace {
 
-constexpr int round_trips = 20000;
-constexpr int flood = 400000;
-constexpr std::uint32_t sizes[] = {0, 8, 16, 32, 56, 64, 120, 128, 256, 1024, 4096, 16384};
+// A block is short, so that many fall between the disturbances of a busy machine.
+constexpr int round_trips = 500;
+constexpr int flood_length = 4096;
 
 struct Shared {
   alignas(64) std::atomic<std::uint32_t> flag;
@@ -96,32 +96,32 @@ public:
   }
 
   // Nanoseconds a datagram, one way, `burst` of them to a flush.
-  double flood_datagrams(std::uint32_t size, int burst) {
+  double flood(std::uint32_t size, int burst) {
     meet();
     const double start = now_ns();
     if (parent_) {
-      for (int i = 0; i < flood; i += burst) {
+      for (int i = 0; i < flood_length; i += burst) {
         for (int j = 0; j < burst; ++j)
           put(size);
         port_->flush();
       }
       receive();
     } else {
-      for (int got = 0; got < flood;)
+      for (int got = 0; got < flood_length;)
         got += receive();
       send(8);
     }
-    return (now_ns() - start) / flood;
+    return (now_ns() - start) / flood_length;
   }
 
   double poll_idle() {
     meet();
     const double start = now_ns();
     RxDatagram d[32];
-    for (int i = 0; i < 1000000; ++i)
+    for (int i = 0; i < 2000; ++i)
       if (port_->poll(d, 32) != 0)
         fail("a datagram from nowhere");
-    return (now_ns() - start) / 1000000;
+    return (now_ns() - start) / 2000;
   }
 
   // From here on, senders must fence.
@@ -132,6 +132,19 @@ public:
     if (parent_)
       std::printf("first arm() %.0f ns\n", now_ns() - start);
     port_->disarm();
+  }
+
+  // The child opens so many more paths, which stay idle.
+  void open_more(int paths) {
+    meet();
+    const PathId busy = path_;
+    for (int i = 0; i < paths; ++i) {
+      PathId more;
+      if (!parent_ && port_->open_path(port_->peer_address(busy), more) != 0)
+        fail("no path");
+      wait_for(parent_ ? PathEventKind::accepted : PathEventKind::up);
+    }
+    path_ = busy;
   }
 
 private:
@@ -181,55 +194,61 @@ private:
 
 struct Series {
   std::string name;
-  std::vector<double> values;
+  double (*measure)(Side &);
+  std::vector<double> values{};
 
-  void print(double floor) {
-    std::sort(values.begin(), values.end());
-    const double p10 = values[values.size() / 10], median = values[values.size() / 2];
-    std::printf("%-34s %9.1f %9.1f   %5.2f\n", name.c_str(), p10, median, median / floor);
+  double quantile(double q) const {
+    return values[static_cast<std::size_t>(q * static_cast<double>(values.size()))];
   }
 };
 
-void measure(Side &side, int rounds, bool print, const char *title) {
-  std::vector<Series> all(1, {"flag, round trip", {}});
-  for (const std::uint32_t size : sizes)
-    all.push_back({"datagram of " + std::to_string(size) + " B, round trip", {}});
-  const std::size_t first_flood = all.size();
-  all.push_back({"8 B one way, flush each", {}});
-  all.push_back({"8 B one way, flush per 32", {}});
-  all.push_back({"256 B one way, flush per 32", {}});
-  all.push_back({"16384 B one way, flush each", {}});
-  all.push_back({"idle poll of one path", {}});
-  for (int r = 0; r < rounds; ++r) {
-    for (std::size_t i = 0; i < first_flood; ++i)
-      all[i].values.push_back(i == 0 ? side.pass_flag() : side.pass_datagram(sizes[i - 1]));
-    all[first_flood].values.push_back(side.flood_datagrams(8, 1));
-    all[first_flood + 1].values.push_back(side.flood_datagrams(8, 32));
-    all[first_flood + 2].values.push_back(side.flood_datagrams(256, 32));
-    all[first_flood + 3].values.push_back(side.flood_datagrams(16384, 1));
-    all[first_flood + 4].values.push_back(side.poll_idle());
-  }
+template <std::uint32_t... sizes> void add_round_trips(std::vector<Series> &all) {
+  (all.push_back({"round trip, " + std::to_string(sizes) + " B",
+                  [](Side &side) { return side.pass_datagram(sizes); }}),
+   ...);
+}
+
+// In turn, block by block.
+void measure(Side &side, int blocks, bool print, const char *title) {
+  std::vector<Series> all{{"round trip, the flag", [](Side &side) { return side.pass_flag(); }}};
+  add_round_trips<0, 8, 16, 32, 56, 64, 120, 128, 256, 1024, 4096, 16384>(all);
+  all.push_back({"one way, 8 B, flush each", [](Side &s) { return s.flood(8, 1); }});
+  all.push_back({"one way, 8 B, flush per 32", [](Side &s) { return s.flood(8, 32); }});
+  all.push_back({"one way, 256 B, flush per 32", [](Side &s) { return s.flood(256, 32); }});
+  all.push_back({"one way, 16384 B, flush each", [](Side &s) { return s.flood(16384, 1); }});
+  all.push_back({"poll that finds nothing", [](Side &s) { return s.poll_idle(); }});
+  for (int i = 0; i < blocks; ++i)
+    for (Series &series : all)
+      series.values.push_back(series.measure(side));
   if (!print)
     return;
-  std::printf("%-34s %9s %9s   x floor (medians)\n", title, "p10 ns", "median ns");
-  std::vector<double> floor = all[0].values;
-  std::sort(floor.begin(), floor.end());
-  for (Series &series : all)
-    series.print(floor[floor.size() / 2]);
+  std::printf("%-32s %9s %9s %9s   x floor\n", title, "min ns", "p10 ns", "median ns");
+  for (Series &series : all) {
+    std::sort(series.values.begin(), series.values.end());
+    std::printf("%-32s %9.1f %9.1f %9.1f   %5.2f %5.2f\n", series.name.c_str(), series.values[0],
+                series.quantile(0.1), series.quantile(0.5), series.values[0] / all[0].values[0],
+                series.quantile(0.1) / all[0].quantile(0.1));
+  }
+}
+
+void run(Side &side, int blocks, bool print) {
+  measure(side, blocks, print, "one path, polling only");
+  side.sleep_once();
+  measure(side, blocks, print, "one path, senders fence");
+  side.open_more(127);
+  measure(side, blocks, print, "128 paths, senders fence");
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
+  const int blocks = argc > 1 ? std::atoi(argv[1]) : 100;
   auto *shared = static_cast<Shared *>(
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   const pid_t child = fork();
   {
     Side side(*shared, child != 0);
-    measure(side, rounds, child != 0, "polling only");
-    side.sleep_once();
-    measure(side, rounds, child != 0, "after a first sleep (senders fence)");
+    run(side, blocks, child != 0);
   }
   if (child == 0)
     std::_Exit(0);

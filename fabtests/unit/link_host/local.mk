@@ -10,3 +10,7 @@ unit_link_host_sources = \
 	fabtests/unit/link_host/pull.cpp \
 	fabtests/unit/link_host/ring.cpp \
 	fabtests/unit/link_host/wait.cpp
+
+noinst_PROGRAMS += fabtests/unit/link_host/bench_ring
+fabtests_unit_link_host_bench_ring_SOURCES = fabtests/unit/link_host/bench_ring.cpp
+fabtests_unit_link_host_bench_ring_LDADD = $(link_host_libs)

@@ -59,7 +59,8 @@ struct Owner {
     child = in_child([&] {
       const auto own = open_port();
       PathId out;
-      buffer = pattern(length);
+      const std::vector<std::uint8_t> bytes = pattern(length);
+      std::copy(bytes.begin(), bytes.end(), buffer.begin());
       if (!prepare() || own->open_path(port->address(), out) != 0)
         return false;
       ready.give();
@@ -106,9 +107,9 @@ static void pull__nothing_and_surplus(void **) {
   }
 }
 
-// 3 GiB in one piece, in address space that is 64 MiB over and over.
+// 2 GiB and more in one piece, in address space that is 64 MiB over and over.
 static void pull__more_than_two_gigabytes(void **) {
-  constexpr std::size_t unit_bytes = std::size_t{64} << 20, units = 48;
+  constexpr std::size_t unit_bytes = std::size_t{64} << 20, units = 33;
   const int fd = memfd_create("unit", MFD_CLOEXEC);
   assert_int_equal(ftruncate(fd, unit_bytes), 0);
   void *const space = mmap(nullptr, unit_bytes * units, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,1 +1,9 @@
-unit_net_sources =
+unit_net_sources = \
+	fabtests/unit/net/checksum.cpp \
+	fabtests/unit/net/describe.cpp \
+	fabtests/unit/net/device_spec.cpp \
+	fabtests/unit/net/flat_map.cpp \
+	fabtests/unit/net/frame.cpp \
+	fabtests/unit/net/ipv4.cpp \
+	fabtests/unit/net/mac.cpp \
+	fabtests/unit/net/neighbour.cpp

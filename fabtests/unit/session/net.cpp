@@ -298,6 +298,8 @@ void Node::emit(Peer &p) {
     --p.to_send;
     PacketHeader h;
     h.pn = s.next_pn();
+    if (s.ask_for_ack())
+      h.flags |= packet_flag::ack_now;
     s.sent(k, static_cast<std::uint32_t>(k->frames.size()), now);
     put(p, h, &k->frames);
   }

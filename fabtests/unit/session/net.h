@@ -115,9 +115,9 @@ private:
   std::uint16_t port_;
   std::uint32_t max_datagram_;
   bool lossless_;
-  std::map<std::uint16_t, Peer> peers_;
   std::vector<std::unique_ptr<Kept>> packets_;
   std::vector<Kept *> free_;
+  std::map<std::uint16_t, Peer> peers_;
   Peer *acking_ = nullptr;
   Time wake_ = never;
   std::uint32_t tokens_ = 0;

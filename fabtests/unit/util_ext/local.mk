@@ -1,1 +1,17 @@
-unit_util_ext_sources =
+unit_util_ext_sources = \
+	fabtests/unit/util_ext/address.cpp \
+	fabtests/unit/util_ext/address_table.cpp \
+	fabtests/unit/util_ext/av.cpp \
+	fabtests/unit/util_ext/chunk_queue.cpp \
+	fabtests/unit/util_ext/cntr.cpp \
+	fabtests/unit/util_ext/cq.cpp \
+	fabtests/unit/util_ext/eq.cpp \
+	fabtests/unit/util_ext/fabric.cpp \
+	fabtests/unit/util_ext/fake.cpp \
+	fabtests/unit/util_ext/fake.h \
+	fabtests/unit/util_ext/info.cpp \
+	fabtests/unit/util_ext/match.cpp \
+	fabtests/unit/util_ext/mr.cpp \
+	fabtests/unit/util_ext/mr_table.cpp \
+	fabtests/unit/util_ext/ops.cpp \
+	fabtests/unit/util_ext/wait.cpp

@@ -1,1 +1,6 @@
-unit_wire_sources =
+unit_wire_sources = \
+	fabtests/unit/wire/any.h \
+	fabtests/unit/wire/checksum.cpp \
+	fabtests/unit/wire/handshake.cpp \
+	fabtests/unit/wire/packet.cpp \
+	fabtests/unit/wire/protocol.cpp

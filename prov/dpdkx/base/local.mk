@@ -3,9 +3,8 @@ base_sources = \
 	prov/dpdkx/base/address.h \
 	prov/dpdkx/base/clock.cpp \
 	prov/dpdkx/base/clock.h \
+	prov/dpdkx/base/list.h \
 	prov/dpdkx/base/log.cpp \
 	prov/dpdkx/base/log.h \
-	prov/dpdkx/base/seq.h
-base_sources += \
-	prov/dpdkx/base/list.h \
+	prov/dpdkx/base/seq.h \
 	prov/dpdkx/base/slab.h

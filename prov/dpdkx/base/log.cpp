@@ -21,8 +21,8 @@ bool log_enabled(LogLevel level) {
 }
 
 void log(LogLevel level, std::string_view text) {
-  if (const auto sink = sink_.load())
-    sink(level, text);
+  if (log_enabled(level))
+    sink_.load()(level, text);
 }
 
 } // namespace dpdkx

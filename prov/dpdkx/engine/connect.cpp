@@ -67,8 +67,12 @@ link::Port *Endpoint::Impl::route(const Address &a, link::PathId &path, int &err
   error = 0;
   if (host_.port) {
     error = host_.port->open_path(a, path);
-    if (error != -ECONNREFUSED || is_own(a))
+    if (error != -ECONNREFUSED && error != -EHOSTUNREACH)
       return host_.port.get();
+    if (is_own(a)) {
+      error = -ECONNREFUSED; // it may answer later, but never on the wire
+      return host_.port.get();
+    }
     if (!device_.port) {
       log(LogLevel::warn, "peer " + to_string(a) +
                               " is not on this host, and this endpoint has no device: set "
@@ -165,6 +169,8 @@ void Endpoint::Impl::on_path_event(Attachment &a, const link::PathEvent &e) {
 }
 
 void Endpoint::Impl::path_came_up(Conn &c) {
+  if (log_enabled(LogLevel::debug))
+    log(LogLevel::debug, "path to " + to_string(c.address) + " is up");
   c.path_up = true;
   if (c.session.state() == session::State::idle)
     c.session.open(now_);

@@ -15,8 +15,6 @@ void Endpoint::Impl::doom(Conn &c, int error) {
   c.doomed = true;
   c.error = error;
   doomed_.push_back(&c);
-  if (c.traffic && c.traffic->waits())
-    log(LogLevel::warn, "peer " + to_string(c.address) + " is lost: " + std::strerror(error));
 }
 
 // Takes it out of all tables by which it could be found.
@@ -47,6 +45,9 @@ void Endpoint::Impl::bury(Conn &c) {
     next = p->next;
     give_packet(static_cast<Packet *>(p));
   }
+  if (!closed_ && c.traffic && c.traffic->waits())
+    log(LogLevel::warn, "peer " + to_string(c.address) +
+                            " is lost, and what was under way with it: " + std::strerror(c.error));
   if (closed_)
     messenger_.abandon(c);
   else

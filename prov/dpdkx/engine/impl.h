@@ -12,6 +12,7 @@
 #include "dpdkx/engine/timers.h"
 #include "dpdkx/op/messenger.h"
 
+#include <array>
 #include <deque>
 #include <vector>
 
@@ -148,6 +149,9 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   session::TxPacket *free_packets_ = nullptr;
   std::uint32_t packet_room_ = 0; // bytes of frames that a kept packet holds
   std::vector<std::byte> control_buffer_;
+
+  std::array<link::RxDatagram, 32> burst_; // of the poll under way
+  std::array<link::PathEvent, 8> events_;
 
   Time now_{};
   std::uint32_t turns_since_clock_ = 0;

@@ -8,7 +8,6 @@
 namespace dpdkx::engine {
 
 namespace {
-constexpr unsigned burst = 32;
 // With local peers only, nothing is timed closely: the clock is read rarely.
 constexpr std::uint32_t turns_per_clock = 32;
 } // namespace
@@ -44,18 +43,16 @@ unsigned Endpoint::Impl::turn() {
 }
 
 unsigned Endpoint::Impl::poll(Attachment &a) {
-  link::PathEvent events[8];
-  while (const unsigned n = a.port->poll_events(events, std::size(events), now_))
+  while (const unsigned n = a.port->poll_events(events_.data(), events_.size(), now_)) [[unlikely]]
     for (unsigned i = 0; i < n; ++i)
-      on_path_event(a, events[i]);
+      on_path_event(a, events_[i]);
 
-  link::RxDatagram in[burst];
-  const unsigned n = a.port->poll(in, burst);
+  const unsigned n = a.port->poll(burst_.data(), burst_.size());
   if (n == 0)
     return 0;
   for (unsigned i = 0; i < n; ++i)
-    on_datagram(a, in[i]);
-  a.port->release(in, n);
+    on_datagram(a, burst_[i]);
+  a.port->release(burst_.data(), n);
   statistics_.rx_packets += n;
   return n;
 }

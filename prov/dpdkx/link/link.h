@@ -57,8 +57,8 @@ enum class PathEventKind : std::uint8_t {
 };
 
 struct PathEvent {
-  PathEventKind kind;
-  PathId path;
+  PathEventKind kind = PathEventKind::up;
+  PathId path = PathId::none;
   int error = 0; // negative errno: -ECONNREFUSED, -EHOSTUNREACH, ...
 };
 

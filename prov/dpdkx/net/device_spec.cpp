@@ -82,13 +82,13 @@ bool parse_device(std::string_view entry, DeviceSpec &out, std::string &error) {
   if (parse_pci(name, out.bus_name)) {
     out.kind = DeviceKind::pci;
   } else if (name.starts_with("net_") || name.starts_with("eth_")) {
-    out.kind = DeviceKind::vdev;
     out.bus_name = name;
-    out.interface = argument(out.arguments, "iface");
-    if (name.starts_with("net_af_packet") || name.starts_with("eth_af_packet"))
-      out.kind = DeviceKind::af_packet;
-    else if (!name.starts_with("net_af_xdp"))
-      out.interface.clear(); // net_tap's iface is one that it makes: the other end of a wire
+    bool packet = name.starts_with("net_af_packet") || name.starts_with("eth_af_packet");
+    bool xdp = name.starts_with("net_af_xdp");
+    out.kind = packet ? DeviceKind::af_packet : xdp ? DeviceKind::af_xdp : DeviceKind::vdev;
+    // net_tap's iface is one that the driver makes: the other end of a wire.
+    if (out.kind != DeviceKind::vdev)
+      out.interface = argument(out.arguments, "iface");
   } else {
     bool xdp = name.starts_with("xdp:");
     out.kind = xdp ? DeviceKind::af_xdp : DeviceKind::af_packet;
@@ -135,8 +135,10 @@ std::string DeviceSpec::identity() const {
     return "packet:" + interface;
   case DeviceKind::af_xdp:
     return "xdp:" + interface;
+  case DeviceKind::vdev:
+    return text; // both ends of a memif may well have the same name
   default:
-    return interface.empty() ? bus_name : "xdp:" + interface;
+    return bus_name;
   }
 }
 

@@ -133,12 +133,10 @@ void NeighbourTable::look_at_use(Neighbour &neighbour, Time now) {
     neighbour.since_ = now;
     return;
   }
-  if (neighbour.asking_)
-    return;
   bool stale = now - neighbour.since_ >= settings_.reachable;
   if (stale && neighbour.users_ == 0)
     remove(neighbour);
-  else if (strange || (stale && used))
+  else if (!neighbour.asking_ && (strange || (stale && used)))
     ask(neighbour, now);
 }
 

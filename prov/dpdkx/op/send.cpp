@@ -42,8 +42,8 @@ void Messenger::report_send(std::uint64_t flags, void *context, std::size_t len,
       completers_.tx_cntr->add(1);
     return;
   }
-  // An injected send has no context that anyone could tell it by.
-  if (completers_.tx_cq && !((flags & FI_INJECT) && !(flags & FI_COMPLETION)))
+  // Also of a send that asked for no completion: losing it in silence would be worse.
+  if (completers_.tx_cq)
     completers_.tx_cq->write_error({.entry = {.op_context = context, .flags = kind, .len = len},
                                     .err = error,
                                     .prov_errno = error});

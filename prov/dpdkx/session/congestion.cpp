@@ -11,8 +11,16 @@ namespace {
 constexpr float unlimited = 1e9f;
 constexpr float delay_gain = 0.8f;        // how much of the excess delay is given up at once
 constexpr float least_factor = 0.5f;      // and at most, in one round
-constexpr float queued_loss_factor = 0.875f;
+constexpr std::uint32_t drain_interval = 128; // rounds
+constexpr float drain_factor = 0.3f;
 constexpr float heavy_loss = 0.3f;        // no line loses that at random
+
+// Flows with small windows bear more delay, so that those with large ones give
+// way: one that came late has taken the others' queue for a part of its path.
+Duration target_for(float window, const Params &p) {
+  const float scale = std::clamp(std::sqrt(8.0f / window), 0.5f, 1.5f);
+  return Duration(static_cast<std::int64_t>(static_cast<float>(p.target_delay.count()) * scale));
+}
 
 } // namespace
 
@@ -32,35 +40,44 @@ void Congestion::on_ack(const AckEvent &e, Duration base, const Params &p, Round
   }
   if (slow_start() && round.limited)
     window_ += static_cast<float>(e.acked);
-  if (e.newest_sent_at >= round.start) {
-    const unsigned k = round.rounds; float keep = round.restore;
-    if (keep == 0) end_round(base, p, round);
-    Round next;
-    next.start = now;
-    next.rounds = k + 1;
-    if (keep != 0) {
-      if (k % 2 == 1) next.restore = keep; else window_ = keep;
-    } else if (k >= 100 && !slow_start()) {
-      next.restore = window_;
-      window_ = std::max(least_window, window_ * 0.3f);
-      next.rounds = 1;
-    }
-    round = next;
-  }
+  if (e.newest_sent_at >= round.start)
+    next_round(base, p, round, now);
   window_ = std::clamp(window_, least_window, static_cast<float>(p.window));
 }
 
-void Congestion::end_round(Duration base, const Params &p, const Round &r) {
+void Congestion::next_round(Duration base, const Params &p, Round &round, Time now) {
+  Round next;
+  next.start = now;
+  next.since_drain = round.since_drain + 1;
+  if (round.before_drain != 0) {
+    // One round to let the queue run dry, a second in which that is seen.
+    if (round.since_drain == 1)
+      next.before_drain = round.before_drain;
+    else
+      window_ = round.before_drain;
+  } else {
+    judge(base, p, round);
+    if (next.since_drain >= drain_interval && !slow_start()) {
+      next.since_drain = 0;
+      next.before_drain = window_;
+      window_ *= drain_factor;
+    }
+  }
+  round = next;
+}
+
+void Congestion::judge(Duration base, const Params &p, const Round &r) {
+  if (!r.limited && r.lost + r.marked == 0)
+    return; // the window had no part in it
   const float lost = static_cast<float>(r.lost) / static_cast<float>(std::max(r.lost + r.acked, 1u));
   const float marked = static_cast<float>(r.marked) / static_cast<float>(std::max(r.acked, 1u));
   const Duration rtt = r.samples != 0 ? r.rtts / r.samples : base;
   const Duration queue = rtt - base;
-  const float scale = std::clamp(std::sqrt(8.0f / window_), 0.5f, 1.5f);
-  const Duration target(static_cast<std::int64_t>(static_cast<float>(p.target_delay.count()) * scale));
+  const Duration target = target_for(window_, p);
 
-  float factor = 1 - std::max(marked / 2, lost > heavy_loss ? 0.5f : lost / 4);
-  if (r.lost != 0 && queue > target / 2)
-    factor = std::min(factor, queued_loss_factor);
+  // Without a queue it is the line that loses. With one it may be either.
+  const float blame = queue > target / 2 ? 1.0f : queue > target / 4 ? 0.25f : 0.0f;
+  float factor = 1 - std::max(marked / 2, lost > heavy_loss ? 0.5f : lost * blame);
   if (queue > target) {
     const float excess = static_cast<float>((queue - target).count()) /
                          static_cast<float>(rtt.count());

@@ -20,7 +20,8 @@ struct Round {
   Duration rtts{};          // sum of samples
   std::uint32_t samples = 0;
   std::uint32_t acked = 0, lost = 0, marked = 0; // packets
-  std::uint32_t rounds = 0; float restore=0;
+  std::uint32_t since_drain = 0; // rounds
+  float before_drain = 0;        // the window to return to, while a queue is drained
   bool limited = false; // the window, not the application, held packets back
 };
 
@@ -47,7 +48,8 @@ public:
   static constexpr float least_window = 2, window_after_timeout = 4;
 
 private:
-  void end_round(Duration base, const Params &, const Round &);
+  void judge(Duration base, const Params &, const Round &);
+  void next_round(Duration base, const Params &, Round &, Time now);
 
   float window_;
   float threshold_; // below it the window doubles each round

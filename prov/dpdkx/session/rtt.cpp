@@ -45,7 +45,7 @@ void RttEstimator::add(Duration sample, Time now) {
 Duration RttEstimator::ack_delay(const Params &p) const {
   if (!measured())
     return p.max_ack_delay;
-  return std::min(std::max(srtt() / 2, min_ack_delay), p.max_ack_delay);
+  return std::min(std::max(srtt() / 4, min_ack_delay), p.max_ack_delay);
 }
 
 Duration RttEstimator::timeout(const Params &p) const {
@@ -63,7 +63,7 @@ Duration RttEstimator::timeout(const Params &p) const {
 Duration RttEstimator::reordering(const Params &p) const {
   if (!measured())
     return p.initial_rto;
-  return std::min(base() / 4 * (1 + reordering_), srtt());
+  return std::min(base() / 4 * (1 + reordering_), 2 * srtt());
 }
 
 } // namespace dpdkx::session

@@ -14,7 +14,7 @@ namespace dpdkx::session {
 namespace {
 
 // Enough for a burst to share an ack, few enough to keep a sender's window moving.
-constexpr std::uint32_t packets_an_ack = 8;
+constexpr std::uint32_t packets_an_ack = 4;
 
 // OwedAck::newest_at is not known for an ack that repeats an earlier one.
 constexpr std::uint16_t delay_unknown = wire::AckBlock::delay_unknown;
@@ -61,6 +61,11 @@ std::uint32_t Session::room() const {
   const std::uint32_t used = window_->tx.in_network() + window_->tx.lost();
   const std::uint32_t span = window_->tx.span(next_pn_);
   return used >= allowed || span >= p.window ? 0 : std::min(allowed - used, p.window - span);
+}
+
+bool Session::ask_for_ack() const {
+  const std::uint32_t left = room();
+  return !lossless_ && (left == 1 || left == congestion_.window() / 2);
 }
 
 bool Session::in_flight() const { return window_ != nullptr && !window_->tx.empty(); }

@@ -88,6 +88,9 @@ public:
   // The packet leaves now. Lossless: only the number is used, `p` may be null
   // and is not kept.
   void sent(TxPacket *p, std::uint32_t bytes, Time);
+  // Whether the packet that is sent next had better carry flag ack_now: it
+  // fills the window, or the half of it.
+  bool ask_for_ack() const;
   // A packet whose time has come to be sent again (same number), or null.
   // The caller sends it, then resent().
   TxPacket *next_resend(Time);

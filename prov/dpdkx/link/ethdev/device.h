@@ -3,10 +3,11 @@
 // A device as this process's ports share it: frames in and out, which port they
 // are for, and who the neighbours are.
 //
-// Locks: receive_mutex_ for the receive queue, inboxes, the table of ports and
-// the neighbours; transmit_mutex_ for the transmit queue, taken last.
+// Locks: receive_lock_ for the receive queue, inboxes, the table of ports and
+// the neighbours; transmit_lock_ for the transmit queue, taken last.
 #pragma once
 
+#include "dpdkx/link/ethdev/lock.h"
 #include "dpdkx/link/ethdev/module.h"
 #include "dpdkx/link/ethdev/nic.h"
 #include "dpdkx/net/frame.h"
@@ -16,6 +17,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace dpdkx::link {
 
@@ -72,7 +74,7 @@ private:
     return page ? (*page)[number & 255] : nullptr;
   }
   int add(EthdevPort &); // -EADDRINUSE
-  void update_filter();
+  void start_filter();
   void dispatch(rte_mbuf *, EthdevPort &poller, rte_mbuf **out, unsigned &n);
   void hand_on(rte_mbuf *, EthdevPort &to);
   void drop(rte_mbuf *, net::Drop);
@@ -88,17 +90,19 @@ private:
   net::LocalSide local_;
   Nic nic_;
 
-  mutable std::mutex receive_mutex_;
+  mutable BurstLock receive_lock_;
   std::array<std::unique_ptr<Page>, 256> ports_;
   std::vector<std::uint16_t> open_ports_;
   std::optional<net::NeighbourTable> neighbours_;
   std::vector<net::NeighbourTable::Request> requests_;
-  Time now_{}; // of the last tick
+  Time now_{};                          // of the last tick
+  std::uint64_t ours_ = 0, others_ = 0; // frames seen
+  bool filtering_ = false;
   bool announced_ = false, warned_conflict_ = false, warned_mtu_ = false;
   std::array<std::uint64_t, static_cast<std::size_t>(net::Drop::count_)> drops_{};
   std::atomic<Time::rep> next_tick_{Time::min().time_since_epoch().count()};
 
-  std::mutex transmit_mutex_;
+  BurstLock transmit_lock_;
 };
 
 } // namespace dpdkx::link

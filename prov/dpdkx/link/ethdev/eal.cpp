@@ -4,7 +4,6 @@
 #include "dpdkx/link/ethdev/quiet.h"
 #include "dpdkx/net/text.h"
 
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -21,9 +20,10 @@
 
 namespace dpdkx::link {
 
+std::atomic<bool> eal_forked{false};
+
 namespace {
 
-std::atomic<bool> forked_{false};
 // Guarded by the module's mutex.
 bool started_ = false;
 int failure_ = 0;
@@ -162,11 +162,9 @@ int start_eal(const DeviceOptions &options, const net::DeviceSpec &spec, std::st
   }
   started_ = true;
   remove_runtime_folder(prefix);
-  pthread_atfork(nullptr, nullptr, [] { forked_.store(true, std::memory_order_relaxed); });
+  pthread_atfork(nullptr, nullptr, [] { eal_forked.store(true, std::memory_order_relaxed); });
   return 0;
 }
-
-bool eal_is_parents() { return forked_.load(std::memory_order_relaxed); }
 
 bool eal_has_huge_pages() { return rte_eal_has_hugepages() != 0; }
 

@@ -6,6 +6,7 @@
 
 #include "dpdkx/link/ethdev/module.h"
 
+#include <atomic>
 #include <string>
 
 namespace dpdkx::link {
@@ -15,7 +16,8 @@ namespace dpdkx::link {
 int start_eal(const DeviceOptions &, const net::DeviceSpec &spec, std::string &error);
 
 // DPDK was started by this process's parent: nothing of it may be used here.
-bool eal_is_parents();
+extern std::atomic<bool> eal_forked;
+inline bool eal_is_parents() { return eal_forked.load(std::memory_order_relaxed); }
 
 bool eal_has_huge_pages();
 

@@ -31,7 +31,7 @@ enum class HugePages : std::uint8_t {
 // first device of the process.
 struct DeviceOptions {
   // DPDK as a whole
-  std::string eal_args; // more arguments to rte_eal_init(), separated by blanks
+  std::string eal_args{}; // more arguments to rte_eal_init(), separated by blanks
   HugePages huge_pages = HugePages::where_needed;
   std::uint32_t memory_mb = 0; // 0: 256 without huge pages, as needed with them
 
@@ -43,7 +43,7 @@ struct DeviceOptions {
   bool checksum_offload = false; // the NIC computes and checks UDP checksums, where it can
   std::uint8_t dscp = 0;         // 0-63
   Duration resolve_timeout = std::chrono::seconds(10); // then a path has failed
-  std::vector<net::FixedNeighbour> neighbours;
+  std::vector<net::FixedNeighbour> neighbours{};
 };
 
 // One entry of FI_DPDKX_DEVICE with what FI_DPDKX_ADDR has for it.

@@ -25,6 +25,7 @@ constexpr Duration look_every_connecting = std::chrono::microseconds(50);
 constexpr Duration hello_within = std::chrono::seconds(10);
 constexpr unsigned notes_per_look = 32;   // of one peer
 constexpr unsigned guests_per_look = 64;
+constexpr int max_errno = 4095;           // Linux's largest
 constexpr std::uint32_t refusals_to_log = 10; // then silence: a peer could fill a disk
 
 std::uint64_t tag(std::uint32_t source, std::uint32_t index) {
@@ -242,15 +243,21 @@ void HostPort::hear_peer(Path &path) {
     case Note::welcome:
       if (welcome.status == 0)
         break;
-      log(LogLevel::warn, "host link: " + to_string(path.peer) + " refuses a path from " +
-                              to_string(bound_) + ": " + std::strerror(-welcome.status));
-      end_path(path, welcome.status < 0 ? welcome.status : -EPROTO);
+      refused_by_peer(path, welcome.status);
       return;
     case Note::closed:
       end_path(path, -ECONNRESET);
       return;
     }
   }
+}
+
+void HostPort::refused_by_peer(Path &path, std::int32_t status) {
+  if (status > 0 || status < -max_errno)
+    status = -EPROTO;
+  log(LogLevel::warn, "host link: " + to_string(path.peer) + " refuses a path from " +
+                          to_string(bound_) + ": " + std::strerror(-status));
+  end_path(path, status);
 }
 
 // The peer's part is over. Its descriptors go at once; the rings stay until

@@ -133,7 +133,9 @@ void send_wake(const Fd &socket) {
 }
 
 Note receive_note(const Fd &socket, Welcome &welcome) {
-  const ssize_t got = recv(socket.get(), &welcome, sizeof(welcome), MSG_DONTWAIT);
+  ssize_t got = recv(socket.get(), &welcome, sizeof(welcome), MSG_DONTWAIT);
+  if (got < 0 && errno == ECONNRESET) // told first, though a refusal may lie there
+    got = recv(socket.get(), &welcome, sizeof(welcome), MSG_DONTWAIT);
   if (got < 0)
     return errno == EAGAIN ? Note::none : Note::closed;
   if (got == 0)

@@ -24,7 +24,7 @@ struct HostOptions {
   // Room for datagrams under way, bytes in each direction of each path: a power
   // of two, from two memory pages to 1 GiB. The peer that opens a path decides.
   std::uint32_t ring_bytes = 128 * 1024;
-  // Largest datagram, bytes: at most ring_bytes - 128.
+  // Largest datagram, bytes: at most ring_bytes - 520.
   std::uint32_t max_datagram = 16 * 1024 + 256;
   // Where automatic ports are chosen from, both ends included.
   std::uint16_t first_port = 49152;

@@ -100,6 +100,7 @@ private:
   int admit(Guest &guest, const Hello &hello, const Fd &memfd);
   void refuse(const Guest &guest, int status, const char *why);
   void hear_peer(Path &path);
+  void refused_by_peer(Path &path, std::int32_t status);
   void end_path(Path &path, int error);
   void retry_connecting();
   void expire_guests(Time now);

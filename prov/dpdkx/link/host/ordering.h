@@ -37,15 +37,6 @@ inline void full_fence() {
 // Keeps the compiler, and only it, from moving a load before a store.
 inline void compiler_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-// Asks for a line that is about to be written.
-inline void prefetch_for_write(const void *line) {
-#ifdef __x86_64__ // GCC makes a prefetch for reading of the builtin, unless -mprfchw
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char *>(line)));
-#else
-  __builtin_prefetch(line, 1, 3);
-#endif
-}
-
 // Whether barrier_everywhere() reaches this process from others, and may be
 // called here. Asks the system once a process.
 bool has_barrier_everywhere();

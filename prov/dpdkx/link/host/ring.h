@@ -11,8 +11,10 @@
 //     word = position / 64 (low 32 bits) << 32 | length + 1       0: not yet
 //
 // Where the next record will begin lie old bytes, which could look like a word.
-// Hence the producer clears that place before it publishes the record in front
-// of it, and always leaves that one line free.
+// Hence that place is cleared before the record in front of it is published. The
+// producer keeps a few lines in front of it cleared, and free: so a publish needn't
+// wait until the next line has come over from the consumer's cache, and the lines
+// of the next record are there when it is written.
 //
 // Neither side believes the other. The consumer reads each word once and checks
 // it against what a producer could have written; the producer checks the head.
@@ -28,13 +30,17 @@ namespace dpdkx::link::host {
 
 inline constexpr std::uint32_t word_bytes = 8;
 
+// What is kept cleared and free: with 8 lines, a record of 256 bytes finds all
+// of its lines at hand.
+inline constexpr std::uint32_t bytes_ahead = 8 * cache_line;
+
 inline constexpr std::uint32_t record_bytes(std::uint32_t datagram) {
   return (word_bytes + datagram + cache_line - 1) & ~(cache_line - 1);
 }
 
 // The largest datagram that a ring can hold.
 inline constexpr std::uint32_t ring_capacity(std::uint32_t ring_bytes) {
-  return ring_bytes - cache_line - word_bytes;
+  return ring_bytes - bytes_ahead - word_bytes;
 }
 
 inline constexpr std::uint64_t publish_word(std::uint64_t position, std::uint32_t datagram) {
@@ -53,7 +59,7 @@ class RingProducer {
 public:
   RingProducer() = default;
   RingProducer(const RingMemory &memory, std::uint64_t start)
-      : memory_(memory), position_(start), head_(start) {}
+      : memory_(memory), position_(start), cleared_to_(start + cache_line), head_(start) {}
 
   // Where to write a datagram of up to `len` bytes, 8-aligned; null without room.
   std::byte *reserve(std::uint32_t len) {
@@ -66,11 +72,15 @@ public:
 
   void commit(std::uint32_t len) {
     const std::uint64_t next = position_ + record_bytes(len);
-    store_relaxed(word(next), std::uint64_t{0});
+    if (next - position_ >= cleared_to_ - position_) {
+      clear(next);
+      cleared_to_ = next + cache_line;
+    }
     tsan_release(memory_.channel);
     store_release(word(position_), publish_word(position_, len));
     position_ = next;
-    prefetch_for_write(at(next + cache_line));
+    for (; cleared_to_ - next < bytes_ahead; cleared_to_ += cache_line)
+      clear(cleared_to_);
   }
 
   // Whether the consumer has released everything. Reads its head.
@@ -81,8 +91,9 @@ public:
 
 private:
   bool fits(std::uint32_t len) const {
-    return position_ - head_ + record_bytes(len) + cache_line <= memory_.size;
+    return position_ - head_ + record_bytes(len) + bytes_ahead <= memory_.size;
   }
+  void clear(std::uint64_t position) const { store_relaxed(word(position), std::uint64_t{0}); }
   bool refresh_head() {
     const std::uint64_t head = load_acquire(memory_.head);
     if (position_ - head > position_ - head_)
@@ -99,8 +110,9 @@ private:
   }
 
   RingMemory memory_;
-  std::uint64_t position_ = 0; // of the next record
-  std::uint64_t head_ = 0;     // as last read
+  std::uint64_t position_ = 0;   // of the next record
+  std::uint64_t cleared_to_ = 0; // every line from position_ to here begins with 0
+  std::uint64_t head_ = 0;       // as last read
   bool corrupt_ = false;
 };
 
@@ -121,9 +133,9 @@ public:
     if (published == 0)
       return Next::none;
     const auto datagram = static_cast<std::uint32_t>(published) - 1;
-    // A producer fills at most the ring less a line, counted from our head.
+    // A producer fills no more than this of the ring, counted from our head.
     if (datagram > max_datagram_ || published != publish_word(position_, datagram) ||
-        position_ - head_ + record_bytes(datagram) + cache_line > memory_.size) [[unlikely]]
+        position_ - head_ + record_bytes(datagram) + bytes_ahead > memory_.size) [[unlikely]]
       return Next::corrupt;
     tsan_acquire(memory_.channel);
     data = at(position_) + word_bytes;

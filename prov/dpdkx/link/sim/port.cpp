@@ -217,6 +217,11 @@ Address SimPort::source(const RxDatagram &d) const {
   return static_cast<const Packet *>(d.handle)->from;
 }
 
+bool SimPort::arm() {
+  Lock lock(core_.mutex);
+  return arrived_.empty() && events_.empty();
+}
+
 PortCounters SimPort::counters() const {
   Lock lock(core_.mutex);
   return counters_;

@@ -27,6 +27,7 @@ public:
   void reply(const RxDatagram &to, std::span<const std::byte>) override;
   unsigned poll_events(PathEvent *out, unsigned max, Time now) override;
   int pull(PathId, std::span<const iovec> local, std::span<const iovec> remote) override;
+  bool arm() override; // nothing blocks here; but it answers whether there is something to poll
   PortCounters counters() const override;
 
   // For the network, under its mutex.

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "unit/face/face.h"
+
+#include <atomic>
+#include <csignal>
+#include <dirent.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "unit/unit.h" // last: cmocka defines fail and others as macros
+
+using namespace dpdkx;
+using face::Environment;
+using face::InfoPtr;
+using face::Opened;
+using face::Peer;
+
+namespace {
+
+int threads() {
+  int n = 0;
+  DIR *dir = opendir("/proc/self/task");
+  while (const dirent *entry = readdir(dir))
+    n += entry->d_name[0] != '.';
+  closedir(dir);
+  return n;
+}
+
+} // namespace
+
+static void domain__manual_progress_starts_no_thread(void **) {
+  const int before = threads();
+  Opened opened;
+  Peer peer(opened);
+  assert_int_equal(threads(), before);
+}
+
+static void domain__auto_progress_needs_no_calls(void **) {
+  const InfoPtr hints = face::named_hints();
+  hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
+  const int before = threads();
+  {
+    Opened opened(hints.get());
+    assert_int_equal(opened.info->domain_attr->data_progress, FI_PROGRESS_AUTO);
+    assert_int_equal(threads(), before + 1);
+    Peer a(opened), b(opened);
+    const fi_addr_t to_b = a.knows(b);
+    b.knows(a);
+    // Large enough to need the other side, more than once, and pauses in which
+    // the thread goes to sleep.
+    std::vector<char> out(1 << 20, 'x'), in(out.size());
+    for (int i = 0; i < 20; ++i) {
+      assert_int_equal(
+          fi_recv(b.ep.get(), in.data(), in.size(), nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+      assert_int_equal(fi_send(a.ep.get(), out.data(), out.size(), nullptr, to_b, nullptr), 0);
+      assert_int_equal(fi_cntr_wait(b.received.get(), static_cast<std::uint64_t>(i) + 1, 20000), 0);
+      poll(nullptr, 0, i % 5);
+    }
+    assert_true(in == out);
+  }
+  assert_int_equal(threads(), before);
+}
+
+static void domain__a_wrong_processor_is_refused(void **) {
+  const Environment environment{{"FI_DPDKX_PROGRESS_CPU", "1023"}};
+  const InfoPtr hints = face::named_hints();
+  hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
+  int rc;
+  const InfoPtr info = face::getinfo(hints.get(), rc);
+  assert_int_equal(rc, 0);
+  fid_fabric *fabric = nullptr;
+  fid_domain *domain = nullptr;
+  assert_int_equal(provider.fabric(info->fabric_attr, &fabric, nullptr), 0);
+  assert_int_equal(fi_domain(fabric, info.get(), &domain, nullptr), -FI_EINVAL);
+  assert_int_equal(fi_close(&fabric->fid), 0);
+}
+
+// One thread sleeps in the queue, another sends to itself from time to time.
+static void domain__a_sleeper_wakes(void **) {
+  Opened opened;
+  Peer peer(opened, 0, FI_WAIT_UNSPEC);
+  const fi_addr_t self = peer.knows(peer);
+  constexpr int rounds = 50;
+  char in[rounds];
+  for (char &c : in)
+    assert_int_equal(fi_recv(peer.ep.get(), &c, 1, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  std::thread sender([&] {
+    for (int i = 0; i < rounds; ++i) {
+      poll(nullptr, 0, i % 4);
+      while (fi_inject(peer.ep.get(), "x", 1, self) == -FI_EAGAIN)
+        sched_yield();
+    }
+  });
+  int seen = 0;
+  while (seen < rounds) {
+    fi_cq_tagged_entry entry;
+    const ssize_t n = fi_cq_sread(peer.cq.get(), &entry, 1, nullptr, 20000);
+    assert_int_equal(n, 1);
+    ++seen;
+  }
+  sender.join();
+  fi_cq_tagged_entry entry;
+  assert_int_equal(fi_cq_sread(peer.cq.get(), &entry, 1, nullptr, 10), -FI_EAGAIN);
+}
+
+static void domain__a_descriptor_becomes_readable(void **) {
+  Opened opened;
+  Peer a(opened), b(opened, 0, FI_WAIT_FD);
+  const fi_addr_t to_b = a.knows(b);
+  b.knows(a);
+  int fd = -1;
+  assert_int_equal(fi_control(&b.cq->fid, FI_GETWAIT, &fd), 0);
+  char in[8];
+  assert_int_equal(fi_recv(b.ep.get(), in, sizeof(in), nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  struct fid *fids[] = {&b.cq->fid};
+  while (fi_trywait(opened.fabric.get(), fids, 1) == -FI_EAGAIN) {
+    fi_cq_tagged_entry entry;
+    assert_int_equal(fi_cq_read(b.cq.get(), &entry, 1), -FI_EAGAIN);
+  }
+  pollfd readable{fd, POLLIN, 0};
+  assert_int_equal(poll(&readable, 1, 20), 0); // nothing yet
+  assert_int_equal(fi_send(a.ep.get(), "x", 1, nullptr, to_b, nullptr), 0);
+  a.completion();
+  assert_int_equal(poll(&readable, 1, 20000), 1);
+  b.completion();
+}
+
+// All levels but FI_THREAD_DOMAIN: everyone may call everything.
+static void domain__threads_share_an_endpoint(void **) {
+  const InfoPtr hints = face::named_hints();
+  hints->domain_attr->threading = FI_THREAD_SAFE;
+  Opened opened(hints.get());
+  Peer peer(opened);
+  const fi_addr_t self = peer.knows(peer);
+  constexpr int each = 500, workers = 3;
+  std::atomic<int> completions{0};
+  std::vector<std::thread> pool;
+  for (int w = 0; w < workers; ++w)
+    pool.emplace_back([&] {
+      char in[each];
+      const auto read = [&] {
+        fi_cq_tagged_entry entry;
+        if (fi_cq_read(peer.cq.get(), &entry, 1) == 1)
+          ++completions;
+      };
+      for (char &c : in) {
+        while (fi_recv(peer.ep.get(), &c, 1, nullptr, FI_ADDR_UNSPEC, nullptr) == -FI_EAGAIN)
+          read();
+        while (fi_send(peer.ep.get(), "x", 1, nullptr, self, nullptr) == -FI_EAGAIN)
+          read();
+        read();
+      }
+      while (completions < 2 * each * workers)
+        read();
+    });
+  for (std::thread &t : pool)
+    t.join();
+  assert_int_equal(completions.load(), 2 * each * workers);
+}
+
+// Endpoints come and go while other threads drive the domain.
+static void domain__endpoints_come_and_go(void **) {
+  Opened opened;
+  Peer stays(opened);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> pollers;
+  for (int i = 0; i < 2; ++i)
+    pollers.emplace_back([&] {
+      fi_cq_tagged_entry entry;
+      while (!stop)
+        fi_cq_read(stays.cq.get(), &entry, 1);
+    });
+  for (int i = 0; i < 100; ++i) {
+    Peer comes(opened);
+    const fi_addr_t to = comes.knows(stays);
+    assert_int_equal(fi_inject(comes.ep.get(), "x", 1, to), 0);
+  }
+  stop = true;
+  for (std::thread &t : pollers)
+    t.join();
+}
+
+// A child that closes what it inherited, or just exits, disturbs nobody.
+static void domain__fork_is_harmless(void **) {
+  const InfoPtr hints = face::named_hints();
+  hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
+  Opened opened(hints.get());
+  Peer a(opened), b(opened);
+  const fi_addr_t to_b = a.knows(b);
+  b.knows(a);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    a.ep.reset();
+    a.cq.reset();
+    _exit(0);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  char in[8];
+  assert_int_equal(fi_recv(b.ep.get(), in, sizeof(in), nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  assert_int_equal(fi_send(a.ep.get(), "x", 1, nullptr, to_b, nullptr), 0);
+  b.completion();
+  a.completion();
+}
+
+static const CMUnitTest cases[] = {
+    cmocka_unit_test(domain__manual_progress_starts_no_thread),
+    cmocka_unit_test(domain__auto_progress_needs_no_calls),
+    cmocka_unit_test(domain__a_wrong_processor_is_refused),
+    cmocka_unit_test(domain__a_sleeper_wakes),
+    cmocka_unit_test(domain__a_descriptor_becomes_readable),
+    cmocka_unit_test(domain__threads_share_an_endpoint),
+    cmocka_unit_test(domain__endpoints_come_and_go),
+    cmocka_unit_test(domain__fork_is_harmless),
+};
+static const unit::Group group{"domain", cases};

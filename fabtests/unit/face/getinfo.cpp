@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "unit/face/face.h"
+
+#include "dpdkx/address_format.h"
+
+#include <cstring>
+
+#include "unit/unit.h" // last: cmocka defines fail and others as macros
+
+using namespace dpdkx;
+using face::Environment;
+using face::InfoPtr;
+
+namespace {
+
+Address source_of(const fi_info &info) {
+  Address address;
+  assert_int_equal(read_address(info.addr_format, info.src_addr, info.src_addrlen, address), 0);
+  return address;
+}
+
+Address dest_of(const fi_info &info) {
+  Address address;
+  assert_non_null(info.dest_addr);
+  assert_int_equal(read_address(info.addr_format, info.dest_addr, info.dest_addrlen, address), 0);
+  return address;
+}
+
+// What fi_getinfo answers to hints that `change` has been at.
+template <class F> int answer(F &&change) {
+  const InfoPtr hints = face::named_hints();
+  change(*hints);
+  int rc;
+  face::getinfo(hints.get(), rc);
+  return rc;
+}
+
+} // namespace
+
+static void getinfo__is_silent_unless_named(void **) {
+  int rc;
+  assert_null(face::getinfo(nullptr, rc).get());
+  assert_int_equal(rc, -FI_ENODATA);
+  const InfoPtr hints(fi_allocinfo());
+  hints->caps = FI_TAGGED;
+  assert_null(face::getinfo(hints.get(), rc).get());
+  assert_int_equal(rc, -FI_ENODATA);
+  for (const char *filter : {"^dpdkx", "tcp", "dpdk", "dpdkxx,tcp", ""}) {
+    const Environment environment{{"FI_PROVIDER", filter}};
+    assert_null(face::getinfo(nullptr, rc).get());
+  }
+}
+
+static void getinfo__answers_when_named(void **) {
+  int rc;
+  for (const char *filter : {"dpdkx", "tcp,dpdkx", "DPDKX", "dpdkx;ofi_rxm,tcp"}) {
+    const Environment environment{{"FI_PROVIDER", filter}};
+    assert_non_null(face::getinfo(nullptr, rc).get());
+    assert_int_equal(rc, 0);
+  }
+  assert_non_null(face::getinfo(face::named_hints().get(), rc).get());
+  const Environment environment{{"FI_DPDKX_OFFER", "yes"}};
+  assert_non_null(face::getinfo(nullptr, rc).get());
+}
+
+static void getinfo__offers_one_domain_without_devices(void **) {
+  int rc;
+  const InfoPtr info = face::getinfo(face::named_hints().get(), rc);
+  assert_int_equal(rc, 0);
+  assert_null(info->next);
+  assert_string_equal(info->domain_attr->name, "host");
+  assert_int_equal(info->ep_attr->type, FI_EP_RDM);
+  assert_int_equal(info->addr_format, FI_SOCKADDR_IN);
+  assert_int_equal(source_of(*info).port, 0);
+  assert_false(source_of(*info).is_any());
+  assert_null(info->dest_addr);
+  assert_int_equal(info->tx_attr->size, 1024);
+  assert_int_equal(info->tx_attr->inject_size, 1024);
+  assert_int_equal(info->domain_attr->data_progress, FI_PROGRESS_MANUAL);
+}
+
+static void getinfo__refuses_what_is_not_there(void **) {
+  assert_int_equal(answer([](fi_info &h) { h.ep_attr->type = FI_EP_MSG; }), -FI_ENODATA);
+  assert_int_equal(answer([](fi_info &h) { h.ep_attr->type = FI_EP_DGRAM; }), -FI_ENODATA);
+  for (const std::uint64_t cap : {FI_RMA, FI_ATOMIC, FI_TRIGGER, FI_NAMED_RX_CTX, FI_MULTICAST,
+                                  FI_HMEM, FI_COLLECTIVE, FI_RMA_EVENT, FI_SHARED_AV})
+    assert_int_equal(answer([cap](fi_info &h) { h.caps = FI_MSG | cap; }), -FI_ENODATA);
+  assert_int_equal(answer([](fi_info &h) { h.ep_attr->tx_ctx_cnt = 2; }), -FI_ENODATA);
+  assert_int_equal(answer([](fi_info &h) { h.rx_attr->iov_limit = 17; }), -FI_ENODATA);
+  assert_int_equal(answer([](fi_info &h) { h.tx_attr->op_flags = FI_COMMIT_COMPLETE; }),
+                   -FI_ENODATA);
+  assert_int_equal(answer([](fi_info &h) { h.tx_attr->inject_size = 1 << 20; }), -FI_ENODATA);
+  assert_int_equal(answer([](fi_info &h) { h.addr_format = FI_SOCKADDR_IB; }), -FI_ENODATA);
+  assert_int_equal(answer([](fi_info &h) { h.domain_attr->name = strdup("nowhere"); }),
+                   -FI_ENODATA);
+  assert_int_equal(answer([](fi_info &h) { h.fabric_attr->name = strdup("nowhere"); }),
+                   -FI_ENODATA);
+}
+
+// What the MPI libraries hint at.
+static void getinfo__suits_open_mpi_and_mpich(void **) {
+  const InfoPtr hints = face::named_hints();
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->caps = FI_TAGGED | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_DIRECTED_RECV;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->av_type = FI_AV_MAP;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  int rc;
+  InfoPtr info = face::getinfo(hints.get(), rc);
+  assert_int_equal(rc, 0);
+  assert_int_equal(info->mode, 0);
+  assert_int_equal(info->domain_attr->threading, FI_THREAD_DOMAIN);
+  assert_int_equal(info->domain_attr->av_type, FI_AV_MAP);
+  assert_int_equal(info->domain_attr->mr_mode, 0);
+  assert_int_equal(info->caps & FI_MSG, 0);
+
+  hints->mode |= FI_ASYNC_IOV | FI_RX_CQ_DATA;
+  hints->caps |= FI_MSG | FI_MULTI_RECV;
+  hints->domain_attr->av_type = FI_AV_TABLE;
+  hints->domain_attr->cq_data_size = 4;
+  hints->tx_attr->op_flags = FI_COMPLETION | FI_DELIVERY_COMPLETE;
+  info = face::getinfo(hints.get(), rc);
+  assert_int_equal(rc, 0);
+  assert_int_equal(info->tx_attr->op_flags, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  assert_true(info->caps & FI_MULTI_RECV);
+}
+
+static void getinfo__source_from_node_and_service(void **) {
+  const InfoPtr hints = face::named_hints();
+  int rc;
+  InfoPtr info = face::getinfo(hints.get(), rc, "127.0.0.1", "4000", FI_SOURCE);
+  assert_int_equal(rc, 0);
+  assert_true(source_of(*info) == Address::v4(0x7f000001, 4000));
+  info = face::getinfo(hints.get(), rc, nullptr, "4000", FI_SOURCE);
+  assert_int_equal(rc, 0);
+  assert_true(source_of(*info) == Address::v4(0, 4000)); // all of the host's
+  face::getinfo(hints.get(), rc, "198.51.100.7", "4000", FI_SOURCE);
+  assert_int_equal(rc, -FI_ENODATA); // another host's
+  face::getinfo(hints.get(), rc, nullptr, nullptr, FI_SOURCE);
+  assert_int_equal(rc, -FI_EINVAL);
+}
+
+static void getinfo__destination_from_node_and_service(void **) {
+  const InfoPtr hints = face::named_hints();
+  int rc;
+  InfoPtr info = face::getinfo(hints.get(), rc, "10.0.0.9", "4000");
+  assert_int_equal(rc, 0);
+  assert_true(dest_of(*info) == Address::v4(0x0a000009, 4000));
+  info = face::getinfo(hints.get(), rc, nullptr, "4000");
+  assert_true(dest_of(*info) == Address::v4(0x7f000001, 4000));
+  info = face::getinfo(hints.get(), rc, "fi_sockaddr_in://10.0.0.9:5000");
+  assert_int_equal(rc, 0);
+  assert_true(dest_of(*info) == Address::v4(0x0a000009, 5000));
+  face::getinfo(hints.get(), rc, "a-name", "4000", FI_NUMERICHOST);
+  assert_int_equal(rc, -FI_ENODATA);
+}
+
+static void getinfo__addresses_from_hints(void **) {
+  const InfoPtr hints = face::named_hints();
+  const auto give = [](void *&place, std::size_t &len, const Address &address) {
+    const AddressBytes bytes = write_address(FI_SOCKADDR_IN, address);
+    place = std::malloc(bytes.size());
+    std::memcpy(place, bytes.data(), bytes.size());
+    len = bytes.size();
+  };
+  hints->addr_format = FI_SOCKADDR_IN;
+  give(hints->src_addr, hints->src_addrlen, Address::v4(0x7f000001, 4001));
+  give(hints->dest_addr, hints->dest_addrlen, Address::v4(0x0a000009, 4002));
+  int rc;
+  InfoPtr info = face::getinfo(hints.get(), rc);
+  assert_int_equal(rc, 0);
+  assert_int_equal(source_of(*info).port, 4001);
+  assert_int_equal(dest_of(*info).port, 4002);
+  // Node and service go before the hint of the same side.
+  info = face::getinfo(hints.get(), rc, "10.0.0.9", "5000");
+  assert_int_equal(source_of(*info).port, 4001);
+  assert_int_equal(dest_of(*info).port, 5000);
+  info = face::getinfo(hints.get(), rc, "127.0.0.1", "5001", FI_SOURCE);
+  assert_int_equal(source_of(*info).port, 5001);
+  assert_int_equal(dest_of(*info).port, 4002);
+}
+
+static void getinfo__address_formats(void **) {
+  const InfoPtr hints = face::named_hints();
+  int rc;
+  for (const std::uint32_t format :
+       {std::uint32_t{FI_SOCKADDR}, std::uint32_t{FI_SOCKADDR_IN6}, std::uint32_t{FI_ADDR_STR}}) {
+    hints->addr_format = format;
+    const InfoPtr info = face::getinfo(hints.get(), rc, "::1", "4000");
+    assert_int_equal(rc, 0);
+    assert_int_equal(info->addr_format, format);
+    assert_int_equal(dest_of(*info).port, 4000);
+    source_of(*info);
+  }
+  hints->addr_format = FI_FORMAT_UNSPEC;
+  assert_int_equal(face::getinfo(hints.get(), rc, "::1", "4000")->addr_format, FI_SOCKADDR_IN6);
+  hints->addr_format = FI_SOCKADDR_IN;
+  face::getinfo(hints.get(), rc, "::1", "4000");
+  assert_int_equal(rc, -FI_ENODATA);
+}
+
+static void getinfo__hints_raise_sizes_within_bounds(void **) {
+  const InfoPtr hints = face::named_hints();
+  hints->tx_attr->size = 4096;
+  hints->rx_attr->size = 32;
+  hints->tx_attr->inject_size = 2048;
+  int rc;
+  const InfoPtr info = face::getinfo(hints.get(), rc);
+  assert_int_equal(rc, 0);
+  assert_int_equal(info->tx_attr->size, 4096);
+  assert_int_equal(info->rx_attr->size, 32);
+  assert_int_equal(info->tx_attr->inject_size, 2048);
+}
+
+static void getinfo__keys_are_kept(void **) {
+  const InfoPtr hints = face::named_hints();
+  hints->ep_attr->auth_key = reinterpret_cast<std::uint8_t *>(strdup("key"));
+  hints->ep_attr->auth_key_size = 3;
+  int rc;
+  const InfoPtr info = face::getinfo(hints.get(), rc);
+  assert_int_equal(rc, 0);
+  assert_int_equal(info->ep_attr->auth_key_size, 3);
+  assert_memory_equal(info->ep_attr->auth_key, "key", 3);
+}
+
+static void getinfo__a_wrong_setting_fails(void **) {
+  const Environment environment{{"FI_DPDKX_TX_SIZE", "many"}};
+  int rc;
+  assert_null(face::getinfo(face::named_hints().get(), rc).get());
+  assert_int_equal(rc, -FI_EINVAL);
+}
+
+// A virtual device is described without being there.
+static void getinfo__a_device_is_a_domain(void **) {
+  const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"},
+                                {"FI_DPDKX_ADDR", "10.9.8.7/24"},
+                                {"FI_PROVIDER", "dpdkx"}};
+  int rc;
+  InfoPtr info = face::getinfo(face::named_hints().get(), rc);
+  assert_int_equal(rc, 0);
+  assert_string_equal(info->domain_attr->name, "net_memif7,role=server,id=7");
+  assert_true(source_of(*info) == Address::v4(0x0a090807, 0));
+  assert_null(info->next);
+
+  info = face::getinfo(nullptr, rc); // everything
+  assert_non_null(info->next);
+  assert_string_equal(info->next->domain_attr->name, "host");
+
+  const InfoPtr hints = face::named_hints();
+  hints->domain_attr->name = strdup("host");
+  info = face::getinfo(hints.get(), rc);
+  assert_string_equal(info->domain_attr->name, "host");
+  assert_null(info->next);
+
+  info = face::getinfo(face::named_hints().get(), rc, "127.0.0.1", "4000", FI_SOURCE);
+  assert_string_equal(info->domain_attr->name, "host");
+}
+
+static void getinfo__a_device_without_address_is_left_out(void **) {
+  const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"}};
+  int rc;
+  assert_null(face::getinfo(face::named_hints().get(), rc).get());
+  assert_int_equal(rc, -FI_ENODATA);
+}
+
+static const CMUnitTest cases[] = {
+    cmocka_unit_test(getinfo__is_silent_unless_named),
+    cmocka_unit_test(getinfo__answers_when_named),
+    cmocka_unit_test(getinfo__offers_one_domain_without_devices),
+    cmocka_unit_test(getinfo__refuses_what_is_not_there),
+    cmocka_unit_test(getinfo__suits_open_mpi_and_mpich),
+    cmocka_unit_test(getinfo__source_from_node_and_service),
+    cmocka_unit_test(getinfo__destination_from_node_and_service),
+    cmocka_unit_test(getinfo__addresses_from_hints),
+    cmocka_unit_test(getinfo__address_formats),
+    cmocka_unit_test(getinfo__hints_raise_sizes_within_bounds),
+    cmocka_unit_test(getinfo__keys_are_kept),
+    cmocka_unit_test(getinfo__a_wrong_setting_fails),
+    cmocka_unit_test(getinfo__a_device_is_a_domain),
+    cmocka_unit_test(getinfo__a_device_without_address_is_left_out),
+};
+static const unit::Group group{"getinfo", cases};

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Two hosts for a case: processes in network namespaces of their own, joined by
+// a veth pair, dpx0 (10.77.0.1) and dpx1 (10.77.0.2). Everything ends with the
+// case. DPDK starts in the processes only, so that each case has a fresh one.
+#pragma once
+
+#include "dpdkx/link/ethdev/module.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace hosts {
+
+using namespace dpdkx;
+
+// In the processes, where cmocka's assertions can't be used.
+#define CHECK(condition)                                                                           \
+  ((condition) ? (void)0                                                                           \
+               : throw std::runtime_error(std::string(__FILE__ ":") + std::to_string(__LINE__) +   \
+                                          ": " #condition))
+
+struct Shared;
+
+// A process's view of the case.
+class Host {
+public:
+  Host(Shared &shared, int rank) : shared_(shared), rank_(rank) {}
+
+  int rank() const { return rank_; }
+  const char *interface() const { return rank_ == 0 ? "dpx0" : "dpx1"; }
+  net::Ipv4 ip() const { return {0x0a4d0001u + static_cast<std::uint32_t>(rank_)}; }
+  net::Ipv4 peer_ip() const { return {0x0a4d0002u - static_cast<std::uint32_t>(rank_)}; }
+
+  void meet() const;                             // all processes are here
+  std::atomic<std::uint64_t> &word(int i) const; // shared by all
+
+private:
+  Shared &shared_;
+  int rank_;
+};
+
+using Part = std::function<void(Host &)>;
+
+// What a pair of namespaces has beside the veth.
+struct Setup {
+  unsigned mtu = 1500;
+  bool addresses = true; // the kernel has 10.77.0.1 and .2
+};
+
+// Runs one part in each namespace, or more: part i runs as rank i % 2. Fails
+// the case if one fails or they take longer than a minute; skips it without
+// the right to make namespaces.
+void run(const Setup &, std::vector<Part>);
+// The same without namespaces: on the machine as it is.
+void run_here(std::vector<Part>);
+
+// Runs a command of the shell, in the process's namespace. False if it fails.
+bool shell(const std::string &command);
+// A counter of /proc/net/snmp ("Icmp", "OutDestUnreachs").
+long kernel_counter(const std::string &protocol, const std::string &name);
+
+// --- a device, a port, and its traffic ---
+
+link::DeviceRequest request(const std::string &device, const std::string &address = "");
+std::shared_ptr<link::Device> open(const link::DeviceRequest &, const link::DeviceOptions & = {});
+// Expected to fail: the code, and the text in `error`.
+int fail_to_open(const link::DeviceRequest &, const link::DeviceOptions &, std::string &error);
+
+class End {
+public:
+  End(std::shared_ptr<link::Device>, std::uint16_t port);
+
+  link::Port &port() { return *port_; }
+  link::PathId open_path(const Address &peer);
+  link::PathId connect(const Address &peer); // and waits until it is up
+  // The kind and error of the next event; fails after ten seconds without one.
+  link::PathEvent wait_event();
+
+  void send(link::PathId, const std::vector<std::byte> &);
+  struct Received {
+    std::vector<std::byte> bytes;
+    Address source;
+    link::PathId path;
+  };
+  Received receive();                    // fails after ten seconds without one
+  bool quiet(std::chrono::milliseconds); // nothing comes in meanwhile
+  void turn();                           // looks at everything once; keeps what comes
+
+private:
+  std::unique_ptr<link::Port> port_;
+  std::vector<Received> received_;
+  std::vector<link::PathEvent> events_;
+};
+
+// Bytes that tell their position and `seed`.
+std::vector<std::byte> pattern(std::size_t size, unsigned seed);
+
+} // namespace hosts

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Any valid packet or frame, for rapidcheck.
+#pragma once
+
+#include "dpdkx/wire/handshake.h"
+#include "dpdkx/wire/packet.h"
+
+#include <rapidcheck.h>
+#include <vector>
+
+namespace any {
+
+using namespace dpdkx;
+
+inline std::uint64_t u64() { return *rc::gen::arbitrary<std::uint64_t>(); }
+inline std::uint32_t u32() { return *rc::gen::arbitrary<std::uint32_t>(); }
+inline std::uint16_t u16() { return *rc::gen::arbitrary<std::uint16_t>(); }
+inline std::uint8_t bits(std::uint8_t of) {
+  return static_cast<std::uint8_t>(*rc::gen::arbitrary<std::uint8_t>() & of);
+}
+template <class T> T below(T n) { return *rc::gen::inRange<T>(0, n); }
+
+inline wire::PacketHeader header() {
+  wire::PacketHeader h;
+  h.type = static_cast<wire::PacketType>(1 + below(8));
+  h.flags = bits(wire::packet_flag::known);
+  h.checksum = u32();
+  h.token = wire::Token{u64()};
+  h.pn = {u32()};
+  return h;
+}
+
+inline wire::AckBlock ack() {
+  wire::AckBlock a{};
+  a.cumulative = {u32()};
+  a.processed = {u32()};
+  a.credit_limit = u32();
+  a.delay_us = u16();
+  a.sack_words = static_cast<std::uint8_t>(below<int>(wire::AckBlock::max_sack_words + 1));
+  for (unsigned w = 0; w < a.sack_words; ++w)
+    a.sack[w] = u64();
+  return a;
+}
+
+inline wire::MessageFrame message() {
+  wire::MessageFrame f;
+  f.tagged = *rc::gen::arbitrary<bool>();
+  f.flags = bits(wire::frame_flag::cq_data | wire::frame_flag::more |
+                 wire::frame_flag::want_processed);
+  f.len = below<std::uint16_t>(2000);
+  f.mn = {u32()};
+  f.tag = f.tagged ? u64() : 0;
+  f.data = f.flags & wire::frame_flag::cq_data ? u64() : 0;
+  f.total = f.flags & wire::frame_flag::more ? f.len + 1 + u64() / 2 : f.len;
+  return f;
+}
+
+inline wire::SegmentFrame segment() {
+  wire::SegmentFrame f;
+  f.len = static_cast<std::uint16_t>(1 + below<int>(2000));
+  f.mn = {u32()};
+  f.offset = u32() / 2;
+  return f;
+}
+
+inline wire::RtsFrame rts() {
+  wire::RtsFrame f{};
+  f.flags = bits(wire::frame_flag::cq_data | wire::frame_flag::want_processed |
+                 wire::frame_flag::tagged | wire::frame_flag::pull);
+  f.mn = {u32()};
+  f.sender = wire::OpId{u64()};
+  f.tag = f.flags & wire::frame_flag::tagged ? u64() : 0;
+  f.data = f.flags & wire::frame_flag::cq_data ? u64() : 0;
+  f.total = u32();
+  if (f.flags & wire::frame_flag::pull) {
+    f.regions = static_cast<std::uint8_t>(1 + below<int>(wire::max_rts_regions));
+    f.total = 0;
+    for (unsigned i = 0; i < f.regions; ++i) {
+      f.region[i] = {u64() / 2, u32()};
+      f.total += f.region[i].length;
+    }
+  }
+  return f;
+}
+
+inline wire::CtsFrame cts() { return {wire::OpId{u64()}, wire::OpId{u64()}, u64()}; }
+
+inline wire::RdataFrame rdata() {
+  wire::RdataFrame f;
+  f.len = below<std::uint16_t>(2000);
+  f.receiver = wire::OpId{u64()};
+  f.offset = u64() / 2;
+  return f;
+}
+
+inline wire::FinFrame fin() { return {wire::OpId{u64()}, u32()}; }
+
+template <std::size_t N> std::array<std::byte, N> bytes() {
+  std::array<std::byte, N> a;
+  for (std::byte &b : a)
+    b = std::byte(bits(0xff));
+  return a;
+}
+
+inline wire::Hello hello() {
+  wire::Hello h;
+  h.version_min = bits(0x7f);
+  h.version_max = static_cast<std::uint8_t>(h.version_min + bits(0x7f));
+  h.features = u64();
+  h.incarnation = wire::Incarnation{1 + u64() / 2};
+  h.peer_incarnation = wire::Incarnation{u64()};
+  h.token = wire::Token{1 + u64() / 2};
+  h.attempt = u32();
+  for (std::uint8_t &b : h.address.ip)
+    b = bits(0xff);
+  h.address.port = u16();
+  h.max_datagram = u32();
+  h.credit_limit = u32();
+  h.first_pn = {u32()};
+  h.first_mn = {u32()};
+  h.key = bytes<16>();
+  h.cookie = bytes<16>();
+  h.padding = *rc::gen::element<std::uint32_t>(0, 4, 5, 100, 1336, 65539);
+  return h;
+}
+
+inline wire::Challenge challenge() {
+  wire::Challenge c;
+  c.version_min = bits(0x7f);
+  c.version_max = static_cast<std::uint8_t>(c.version_min + bits(0x7f));
+  c.incarnation = wire::Incarnation{1 + u64() / 2};
+  c.peer_incarnation = wire::Incarnation{u64()};
+  c.peer_token = wire::Token{u64()};
+  c.attempt = u32();
+  c.cookie = bytes<16>();
+  c.max_datagram = u32();
+  c.key = bytes<16>();
+  return c;
+}
+
+} // namespace any

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/base_info.h"
+
+#include "dpdkx/ep.h"
+#include "dpdkx/provider.h"
+#include "util_ext/info.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace dpdkx {
+
+namespace {
+
+// Objects are made one by one; memory is what limits them.
+constexpr std::size_t many = 1u << 20;
+
+char *duplicate(const char *text) {
+  char *copy = strdup(text); // fi_freeinfo() frees it
+  if (!copy)
+    throw std::bad_alloc();
+  return copy;
+}
+
+std::uint64_t largest(const char *name) {
+  for (const Setting &setting : all_settings())
+    if (std::strcmp(setting.name, name) == 0)
+      return setting.bounds.max;
+  return 0;
+}
+
+void fill_tx(fi_tx_attr &tx) {
+  tx.caps = offered_caps & util_ext::detail::tx_caps;
+  tx.op_flags = flags::tx_defaults;
+  tx.msg_order = FI_ORDER_SAS;
+  tx.inject_size = largest("inject_size");
+  tx.size = largest("tx_size");
+  tx.iov_limit = op::max_iov;
+}
+
+void fill_rx(fi_rx_attr &rx) {
+  rx.caps = offered_caps & util_ext::detail::rx_caps;
+  rx.op_flags = flags::rx_defaults;
+  rx.msg_order = FI_ORDER_SAS;
+  rx.size = largest("rx_size");
+  rx.iov_limit = op::max_iov;
+}
+
+void fill_ep(fi_ep_attr &ep) {
+  ep.type = FI_EP_RDM;
+  ep.protocol = wire_protocol;
+  ep.protocol_version = wire::protocol_version;
+  ep.max_msg_size = max_message;
+  ep.mem_tag_format = 0xaaaaaaaaaaaaaaaa; // fi_endpoint(3): fields of one bit, 64 in all
+  ep.tx_ctx_cnt = 1;
+  ep.rx_ctx_cnt = 1;
+}
+
+void fill_domain(fi_domain_attr &domain, const char *name) {
+  domain.name = duplicate(name);
+  domain.threading = FI_THREAD_SAFE;
+  domain.control_progress = FI_PROGRESS_MANUAL;
+  domain.data_progress = FI_PROGRESS_MANUAL;
+  domain.resource_mgmt = FI_RM_ENABLED;
+  domain.av_type = FI_AV_TABLE;
+  domain.mr_mode = 0;
+  domain.mr_key_size = sizeof(std::uint64_t);
+  domain.cq_data_size = sizeof(std::uint64_t);
+  domain.cq_cnt = many;
+  domain.ep_cnt = many;
+  domain.tx_ctx_cnt = many;
+  domain.rx_ctx_cnt = many;
+  domain.max_ep_tx_ctx = 1;
+  domain.max_ep_rx_ctx = 1;
+  domain.cntr_cnt = many;
+  domain.mr_iov_limit = op::max_iov;
+  domain.mr_cnt = many;
+  domain.caps = offered_caps & (FI_LOCAL_COMM | FI_REMOTE_COMM);
+  domain.max_err_data = sizeof(util_ext::SockAddr); // FI_SOURCE_ERR: the sender's address
+}
+
+} // namespace
+
+InfoPtr base_info(const char *domain) {
+  InfoPtr info(fi_allocinfo());
+  if (!info)
+    throw std::bad_alloc();
+  info->caps = offered_caps;
+  info->addr_format = FI_SOCKADDR_IN;
+  fill_tx(*info->tx_attr);
+  fill_rx(*info->rx_attr);
+  fill_ep(*info->ep_attr);
+  fill_domain(*info->domain_attr, domain);
+  info->fabric_attr->name = duplicate(fabric_name);
+  info->fabric_attr->prov_version = provider_version;
+  return info;
+}
+
+void set_sizes(const Settings &settings, const fi_info *hints, fi_info &info) {
+  const fi_tx_attr *tx = hints ? hints->tx_attr : nullptr;
+  const fi_rx_attr *rx = hints ? hints->rx_attr : nullptr;
+  info.tx_attr->size = tx && tx->size ? tx->size : settings.engine.tx_size;
+  info.rx_attr->size = rx && rx->size ? rx->size : settings.engine.rx_size;
+  info.tx_attr->inject_size = std::max(settings.engine.inject_size, tx ? tx->inject_size : 0);
+}
+
+} // namespace dpdkx

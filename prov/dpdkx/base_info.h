@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// What a domain of dpdkx can do, as fi_getinfo offers it.
+#pragma once
+
+#include "dpdkx/settings.h"
+
+#include <memory>
+#include <rdma/fabric.h>
+
+namespace dpdkx {
+
+struct FreeInfo {
+  void operator()(fi_info *info) const { fi_freeinfo(info); }
+};
+using InfoPtr = std::unique_ptr<fi_info, FreeInfo>;
+
+// The protocol between endpoints (wire/protocol.md), as fi_ep_attr names it:
+// the highest bit marks a provider's own.
+inline constexpr std::uint32_t wire_protocol = 1u << 31 | 0x44504458; // "DPDX"
+
+inline constexpr std::uint64_t offered_caps =
+    FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE |
+    FI_SOURCE_ERR | FI_FENCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
+
+// All that may be asked for, without addresses. Sizes are the largest, see
+// set_sizes(). Throws std::bad_alloc.
+InfoPtr base_info(const char *domain);
+
+// Sizes as the hints ask for them, else as the settings say.
+void set_sizes(const Settings &, const fi_info *hints, fi_info &);
+
+} // namespace dpdkx

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// fi_getinfo(3): which domains there are, at which addresses, and whether they
+// fit what the application asks for. Touches no device and starts nothing.
+#include "dpdkx/base_info.h"
+#include "dpdkx/domain.h"
+#include "dpdkx/getinfo_address.h"
+#include "dpdkx/link/ethdev/loader.h"
+#include "dpdkx/provider.h"
+#include "util_ext/info.h"
+#include "util_ext/ops.h"
+
+#include <cstring>
+
+namespace dpdkx {
+
+namespace {
+
+constexpr std::size_t max_auth_key = 4096; // any would do
+
+const char *domain_asked_for(const fi_info *hints) {
+  return hints && hints->domain_attr ? hints->domain_attr->name : nullptr;
+}
+
+bool named_by_application(const fi_info *hints) {
+  // libfabric has compared the name already; layers are separated by ';'.
+  return hints && hints->fabric_attr && hints->fabric_attr->prov_name &&
+         strcasestr(hints->fabric_attr->prov_name, provider_name);
+}
+
+// Programs that choose the best of all providers must go on choosing what they
+// chose before this one was installed.
+bool asked_for(const fi_info *hints) {
+  return named_by_application(hints) || named_by_user() || offered_to_all();
+}
+
+// A domain that can be opened, and the address that its endpoints have.
+struct Candidate {
+  std::string name;
+  Address address; // port 0
+};
+
+// The device that a process would get now.
+bool device_candidate(const Settings &settings, const char *name, Candidate &out) {
+  const auto requests = settings.device_requests();
+  std::size_t i = 0;
+  if (name) {
+    while (i < requests.size() && requests[i].spec.text != name)
+      ++i;
+    if (i == requests.size())
+      return false;
+  } else if ((i = link::find_free_device(requests)) == requests.size()) {
+    FI_WARN(&provider, FI_LOG_CORE,
+            "FI_DPDKX_DEVICE: other processes use every device of the list; allowed: one device "
+            "for each process of the host (kernel interfaces by af_packet are shared)\n");
+    return false;
+  }
+  net::DeviceDescription description;
+  std::string error;
+  if (net::describe_device(requests[i].spec, requests[i].address, settings.device_options.mtu,
+                           description, error) != 0) {
+    FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
+    return false;
+  }
+  out = {requests[i].spec.text, Address::v4(description.address.address.value, 0)};
+  return true;
+}
+
+// With devices, the host link alone is offered to who asks for it, by name or by
+// an address that no device has, and to who asks for everything.
+bool wants_host(const Settings &settings, const fi_info *hints, const Wanted &wanted) {
+  if (const char *name = domain_asked_for(hints))
+    return std::strcmp(name, host_domain_name) == 0;
+  return settings.devices.empty() || !hints || (wanted.source && !wanted.source->is_any());
+}
+
+std::vector<Candidate> candidates(const Settings &settings, const fi_info *hints,
+                                  const Wanted &wanted) {
+  std::vector<Candidate> found;
+  const char *name = domain_asked_for(hints);
+  Candidate candidate;
+  if (!settings.devices.empty() && (!name || std::strcmp(name, host_domain_name) != 0) &&
+      device_candidate(settings, name, candidate) && wanted.suits_device(candidate.address))
+    found.push_back(std::move(candidate));
+  if (found.empty() || !hints) {
+    if (wants_host(settings, hints, wanted) && wanted.suits_host())
+      found.push_back({host_domain_name, wanted.host_address()});
+  }
+  return found;
+}
+
+// The candidate's info, if it fits the hints. 0, -FI_ENODATA, -FI_ENOMEM.
+int make_info(const Settings &settings, const Candidate &candidate, std::uint32_t api_version,
+              const fi_info *hints, const Wanted &wanted, InfoPtr &out) {
+  const InfoPtr base = base_info(candidate.name.c_str());
+  const util_ext::Offer offer{
+      .info = base.get(),
+      .addr_formats = {FI_SOCKADDR, FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_ADDR_STR},
+      .max_auth_key_size = max_auth_key};
+  fi_info *chosen = nullptr;
+  if (const int rc = util_ext::choose(provider, api_version, offer, hints, &chosen))
+    return rc;
+  out.reset(chosen);
+  set_sizes(settings, hints, *out);
+  wanted.fill(candidate.address, *out);
+  return 0;
+}
+
+int find(std::uint32_t api_version, const char *node, const char *service, std::uint64_t flags,
+         const fi_info *hints, fi_info **info) {
+  if (!asked_for(hints)) {
+    FI_INFO(&provider, FI_LOG_CORE,
+            "not named: dpdkx answers with FI_PROVIDER=dpdkx, prov_name \"dpdkx\" in the hints, or "
+            "FI_DPDKX_OFFER=yes\n");
+    return -FI_ENODATA;
+  }
+  // Layered providers ask for other types: no need to look further.
+  if (hints && hints->ep_attr && hints->ep_attr->type != FI_EP_UNSPEC &&
+      hints->ep_attr->type != FI_EP_RDM)
+    return -FI_ENODATA;
+  Settings settings;
+  if (const int rc = current_settings(settings))
+    return rc;
+  Wanted wanted;
+  if (const int rc = wanted.read(node, service, flags, hints))
+    return rc;
+  InfoPtr list;
+  fi_info *last = nullptr;
+  for (const Candidate &candidate : candidates(settings, hints, wanted)) {
+    InfoPtr found;
+    const int rc = make_info(settings, candidate, api_version, hints, wanted, found);
+    if (rc == -FI_ENODATA)
+      continue;
+    if (rc)
+      return rc;
+    fi_info *next = found.release();
+    if (last)
+      last->next = next;
+    else
+      list.reset(next);
+    last = next;
+  }
+  *info = list.release();
+  return *info ? 0 : -FI_ENODATA;
+}
+
+} // namespace
+
+int getinfo(std::uint32_t api_version, const char *node, const char *service, std::uint64_t flags,
+            const fi_info *hints, fi_info **info) {
+  if (!info)
+    return -FI_EINVAL;
+  *info = nullptr;
+  return util_ext::guard([&] { return find(api_version, node, service, flags, hints, info); });
+}
+
+} // namespace dpdkx

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "util_ext/mr.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace util_ext {
+
+namespace {
+
+constexpr std::uint64_t remote_rights = FI_REMOTE_READ | FI_REMOTE_WRITE;
+constexpr std::uint64_t all_rights =
+    FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_COLLECTIVE | remote_rights;
+
+// FI_MR_BASIC, by its value: newer headers call it deprecated.
+constexpr int basic = 1 << 0;
+
+bool mode_has(int mr_mode, int bit) {
+  return mr_mode == basic ? (bit & (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)) != 0
+                          : (mr_mode & bit) != 0;
+}
+
+unsigned long long hex(std::uint64_t v) { return v; }
+
+} // namespace
+
+int Mr::check(Domain &domain, const fi_mr_attr &attr, std::uint64_t flags) {
+  const fi_provider &prov = domain.provider();
+  if (flags) {
+    FI_WARN(&prov, FI_LOG_MR, "registration flags %#llx: none are supported\n", hex(flags));
+    return -FI_EBADFLAGS;
+  }
+  if (attr.access & ~all_rights) {
+    FI_WARN(&prov, FI_LOG_MR, "access %#llx: only %#llx is defined\n", hex(attr.access),
+            hex(all_rights));
+    return -FI_EINVAL;
+  }
+  if (attr.offset) {
+    FI_WARN(&prov, FI_LOG_MR, "offset %#llx: must be 0\n", hex(attr.offset));
+    return -FI_EINVAL;
+  }
+  if (attr.iov_count == 0 || attr.iov_count > domain.limits.mr_iov_limit || !attr.mr_iov) {
+    FI_WARN(&prov, FI_LOG_MR, "%zu buffers: 1 to %zu can be one region\n", attr.iov_count,
+            domain.limits.mr_iov_limit);
+    return -FI_EINVAL;
+  }
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < attr.iov_count; ++i) {
+    const iovec &b = attr.mr_iov[i];
+    const auto start = reinterpret_cast<std::uintptr_t>(b.iov_base);
+    if (start + b.iov_len < start || length + b.iov_len < length) {
+      FI_WARN(&prov, FI_LOG_MR, "buffer %zu: %zu bytes at %p exceed the address space\n", i,
+              b.iov_len, b.iov_base);
+      return -FI_EINVAL;
+    }
+    length += b.iov_len;
+  }
+  if (FI_VERSION_GE(domain.api_version(), FI_VERSION(1, 5)) && attr.auth_key_size) {
+    FI_WARN(&prov, FI_LOG_MR, "authorization keys of regions are not supported\n");
+    return -FI_ENOSYS;
+  }
+  if (FI_VERSION_GE(domain.api_version(), FI_VERSION(1, 10)) && attr.iface != FI_HMEM_SYSTEM) {
+    FI_WARN(&prov, FI_LOG_MR, "memory interface %d: only FI_HMEM_SYSTEM is supported\n",
+            static_cast<int>(attr.iface));
+    return -FI_ENOSYS;
+  }
+  return 0;
+}
+
+// Only what peers may access needs a key that is its own.
+int Mr::enter(std::uint64_t requested_key) {
+  const fi_provider &prov = domain_.provider();
+  const std::size_t key_size = std::min<std::size_t>(domain_.limits.mr_key_size, 8);
+  if (!(access_ & remote_rights)) {
+    key = mode_has(domain_.limits.mr_mode, FI_MR_PROV_KEY) ? 0 : requested_key;
+    return 0;
+  }
+  if (mode_has(domain_.limits.mr_mode, FI_MR_PROV_KEY)) {
+    if (const int rc = domain_.regions.insert_random(region_, key_size); rc != 0) {
+      FI_WARN(&prov, FI_LOG_MR, "no key: %s\n", fi_strerror(-rc));
+      return rc;
+    }
+  } else {
+    if (requested_key == FI_KEY_NOTAVAIL || (key_size < 8 && requested_key >> key_size * 8)) {
+      FI_WARN(&prov, FI_LOG_MR, "requested key %#llx: not of %zu bytes\n", hex(requested_key),
+              key_size);
+      return -FI_EKEYREJECTED;
+    }
+    if (const int rc = domain_.regions.insert(region_, requested_key); rc != 0) {
+      FI_WARN(&prov, FI_LOG_MR, "requested key %#llx: another region has it\n", hex(requested_key));
+      return rc;
+    }
+  }
+  entered_ = true;
+  key = region_.key;
+  return 0;
+}
+
+int Mr::close(struct fid *f) noexcept {
+  Mr *self = from(f);
+  Domain &domain = self->domain_;
+  if (self->entered_)
+    domain.regions.remove(self->region_);
+  delete self;
+  domain.release();
+  return 0;
+}
+
+int Mr::control(struct fid *f, int command, void *arg) noexcept {
+  if (command != FI_GET_RAW_MR)
+    return -FI_ENOSYS;
+  const Mr &self = *from(f);
+  const auto *raw = static_cast<struct fi_mr_raw_attr *>(arg);
+  if (!raw || !raw->key_size)
+    return -FI_EINVAL;
+  const std::size_t room = std::exchange(*raw->key_size, sizeof self.key);
+  if (room < sizeof self.key || !raw->raw_key)
+    return -FI_ETOOSMALL;
+  std::memcpy(raw->raw_key, &self.key, sizeof self.key);
+  if (raw->base_addr)
+    *raw->base_addr = self.region_.base;
+  return 0;
+}
+
+int map_raw_key(const struct fi_mr_map_raw &raw) noexcept {
+  if (!raw.raw_key || !raw.key || raw.key_size != sizeof *raw.key)
+    return -FI_EINVAL;
+  std::memcpy(raw.key, raw.raw_key, sizeof *raw.key);
+  return 0;
+}
+
+Mr::Mr(Domain &domain, const fi_mr_attr &attr) : domain_(domain), access_(attr.access) {
+  static fi_ops fid_ops = [] {
+    auto t = all_missing<fi_ops>();
+    t.close = close;
+    t.control = control;
+    return t;
+  }();
+  fid = {FI_CLASS_MR, attr.context, &fid_ops};
+  mem_desc = this;
+  key = FI_KEY_NOTAVAIL;
+
+  region_.buffers.assign(attr.mr_iov, attr.mr_iov + attr.iov_count);
+  for (const iovec &b : region_.buffers)
+    region_.length += b.iov_len;
+  if (mode_has(domain.limits.mr_mode, FI_MR_VIRT_ADDR))
+    region_.base = reinterpret_cast<std::uintptr_t>(attr.mr_iov[0].iov_base);
+  region_.access = attr.access & remote_rights;
+}
+
+int Mr::open(Domain &domain, const fi_mr_attr *attr, std::uint64_t flags, fid_mr **out) noexcept {
+  if (!attr || !out)
+    return -FI_EINVAL;
+  return guard([&] {
+    if (const int rc = check(domain, *attr, flags); rc != 0)
+      return rc;
+    Mr *mr = new Mr(domain, *attr);
+    int rc = guard([&] { return mr->enter(attr->requested_key); });
+    if (rc != 0) {
+      delete mr;
+      return rc;
+    }
+    domain.acquire();
+    *out = mr;
+    return 0;
+  });
+}
+
+} // namespace util_ext

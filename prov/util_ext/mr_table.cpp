@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "util_ext/mr_table.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/random.h>
+
+namespace util_ext {
+
+int MrTable::access(std::uint64_t key, std::uint64_t addr, std::size_t len, std::uint64_t rights,
+                    Access &out) noexcept {
+  out.end();
+  std::lock_guard lock(mutex_);
+  const auto found = regions_.find(key);
+  if (found == regions_.end())
+    return -FI_ENOKEY;
+  Region &r = *found->second;
+  const std::uint64_t offset = addr - r.base; // huge if it lies before
+  if ((r.access & rights) != rights || offset > r.length || len > r.length - offset)
+    return -FI_EACCES;
+
+  ++r.accesses;
+  out.table_ = this;
+  out.region_ = &r;
+  out.offset_ = offset;
+  out.length_ = len;
+  return 0;
+}
+
+void MrTable::Access::end() noexcept {
+  if (!table_)
+    return;
+  std::lock_guard lock(table_->mutex_);
+  if (--region_->accesses == 0)
+    table_->idle_.notify_all();
+  table_ = nullptr;
+}
+
+std::size_t MrTable::Access::pieces(iovec *out, std::size_t max) const noexcept {
+  std::uint64_t skip = offset_;
+  std::size_t left = length_, n = 0;
+  for (const iovec &buffer : region_->buffers) {
+    if (left == 0)
+      break;
+    if (skip >= buffer.iov_len) {
+      skip -= buffer.iov_len;
+      continue;
+    }
+    const std::size_t piece = std::min<std::size_t>(buffer.iov_len - skip, left);
+    if (n < max)
+      out[n] = {static_cast<char *>(buffer.iov_base) + skip, piece};
+    ++n;
+    left -= piece;
+    skip = 0;
+  }
+  return n;
+}
+
+int MrTable::insert(Region &r, std::uint64_t key) {
+  std::lock_guard lock(mutex_);
+  r.key = key;
+  return regions_.emplace(key, &r).second ? 0 : -FI_ENOKEY;
+}
+
+int MrTable::insert_random(Region &r, std::size_t key_size) {
+  for (;;) {
+    std::uint64_t key;
+    if (getrandom(&key, sizeof key, 0) != sizeof key) {
+      if (errno == EINTR)
+        continue;
+      return -errno;
+    }
+    if (key_size < sizeof key)
+      key &= (std::uint64_t{1} << key_size * 8) - 1;
+    if (key == FI_KEY_NOTAVAIL)
+      continue;
+    if (const int rc = insert(r, key); rc != -FI_ENOKEY)
+      return rc;
+  }
+}
+
+// By then no access can start any more.
+void MrTable::remove(Region &r) noexcept {
+  std::unique_lock lock(mutex_);
+  regions_.erase(r.key);
+  idle_.wait(lock, [&] { return r.accesses == 0; });
+}
+
+} // namespace util_ext
