@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-#include "bench_main.h"
+#include "bench/bench_main.h"
 
 #include "common/settings.h"
 
@@ -10,8 +10,7 @@
 
 namespace fabtest {
 
-void add_bench_options(CLI::App &app, bench_options &options)
-{
+void add_bench_options(CLI::App &app, bench_options &options) {
   config().pin = true;
   add_options(app);
   app.add_option("--what", options.what, "which measurements")->delimiter(',');
@@ -20,8 +19,7 @@ void add_bench_options(CLI::App &app, bench_options &options)
   app.add_option("--batches", options.how.batches, "values for each figure");
 }
 
-int run_bench(const rank_body &body)
-{
+int run_bench(const rank_body &body) {
   try {
     launcher_group group;
     if (!group.coordinates()) {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "common/launcher.h"
-#include "sampling.h"
+#include "bench/sampling.h"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // Measures a libfabric provider between two processes: tagged latency, message rate, bandwidth.
-#include "bench_main.h"
+#include "bench/bench_main.h"
 #include "common/endpoint.h"
 
 #include <algorithm>
@@ -22,16 +22,14 @@ constexpr std::uint64_t ack_tag = std::uint64_t{1} << 40;
 class raw_endpoint {
 public:
   explicit raw_endpoint(team &t)
-      : e_({.caps = FI_TAGGED, .threading = FI_THREAD_DOMAIN, .cq_size = 1024})
-  {
+      : e_({.caps = FI_TAGGED, .threading = FI_THREAD_DOMAIN, .cq_size = 1024}) {
     e_.meet(t);
     peer_ = e_.at(t.other());
     inject_size_ = e_.info().tx_attr->inject_size;
   }
 
   // Spins until one completion is there.
-  fi_cq_tagged_entry next()
-  {
+  fi_cq_tagged_entry next() {
     fi_cq_tagged_entry entry{};
     ssize_t rc = 0;
     while ((rc = fi_cq_read(e_.tx().get(), &entry, 1)) == -FI_EAGAIN) {
@@ -41,16 +39,13 @@ public:
     return entry;
   }
 
-  void trecv(void *buf, std::size_t len, std::uint64_t tag, void *context)
-  {
-    retry("fi_trecv", [&] {
-      return fi_trecv(e_.ep(), buf, len, nullptr, FI_ADDR_UNSPEC, tag, 0, context);
-    });
+  void trecv(void *buf, std::size_t len, std::uint64_t tag, void *context) {
+    retry("fi_trecv",
+          [&] { return fi_trecv(e_.ep(), buf, len, nullptr, FI_ADDR_UNSPEC, tag, 0, context); });
   }
 
   // True where a completion follows.
-  bool tsend_or_inject(const void *buf, std::size_t len, std::uint64_t tag, void *context)
-  {
+  bool tsend_or_inject(const void *buf, std::size_t len, std::uint64_t tag, void *context) {
     if (len <= inject_size_) {
       retry("fi_tinject", [&] { return fi_tinject(e_.ep(), buf, len, peer_, tag); });
       return false;
@@ -59,15 +54,12 @@ public:
     return true;
   }
 
-  void tsend(const void *buf, std::size_t len, std::uint64_t tag, void *context)
-  {
-    retry("fi_tsend",
-          [&] { return fi_tsend(e_.ep(), buf, len, nullptr, peer_, tag, context); });
+  void tsend(const void *buf, std::size_t len, std::uint64_t tag, void *context) {
+    retry("fi_tsend", [&] { return fi_tsend(e_.ep(), buf, len, nullptr, peer_, tag, context); });
   }
 
 private:
-  template <class F> void retry(const char *call, const F &attempt)
-  {
+  template <class F> void retry(const char *call, const F &attempt) {
     ssize_t rc = 0;
     while ((rc = attempt()) == -FI_EAGAIN)
       fi_cq_read(e_.tx().get(), nullptr, 0);
@@ -75,8 +67,7 @@ private:
       fail_call(call, rc);
   }
 
-  void fail_read(ssize_t rc)
-  {
+  void fail_read(ssize_t rc) {
     if (rc == -FI_EAVAIL)
       fail(describe(*e_.tx().poll()));
     fail_call("fi_cq_read", rc);
@@ -87,8 +78,7 @@ private:
   std::size_t inject_size_ = 0;
 };
 
-void measure_latency(team &t, raw_endpoint &e, std::size_t size, const sampling &how)
-{
+void measure_latency(team &t, raw_endpoint &e, std::size_t size, const sampling &how) {
   std::vector<std::byte> out = payload(size, 1), in(size);
   op sent, received;
   int open_sends = 0;
@@ -128,21 +118,18 @@ public:
   window_flow(team &t, raw_endpoint &e, std::size_t size, std::size_t window, bool check)
       : t_(t), e_(e), size_(size), window_(window), check_(check),
         stride_(std::max<std::size_t>(size, 64)), buffer_(check ? stride_ * window : size),
-        ops_(window)
-  {
+        ops_(window) {
     if (!t_.first())
       post_receives(0);
   }
 
-  void run(std::uint64_t repetitions)
-  {
+  void run(std::uint64_t repetitions) {
     for (std::uint64_t i = 0; i < repetitions; ++i, ++round_)
       t_.first() ? send_window() : receive_window();
   }
 
   // The receives of a window that won't come are matched by one last window.
-  void finish()
-  {
+  void finish() {
     last_ = true;
     run(1);
   }
@@ -151,14 +138,12 @@ private:
   std::byte *slot(std::size_t i) { return buffer_.data() + (check_ ? i * stride_ : 0); }
   [[nodiscard]] std::uint64_t number(std::size_t i) const { return round_ * window_ + i; }
 
-  void post_receives(std::uint64_t)
-  {
+  void post_receives(std::uint64_t) {
     for (std::size_t i = 0; i < window_; ++i)
       e_.trecv(slot(i), size_, i, &ops_[i]);
   }
 
-  void send_window()
-  {
+  void send_window() {
     for (std::size_t i = 0; i < window_; ++i) {
       if (check_) {
         const std::uint64_t n = number(i);
@@ -171,8 +156,7 @@ private:
       e_.next();
   }
 
-  void receive_window()
-  {
+  void receive_window() {
     for (std::size_t left = window_; left > 0; --left) {
       const fi_cq_tagged_entry c = e_.next();
       if (check_)
@@ -184,8 +168,7 @@ private:
       e_.next();
   }
 
-  void check_entry(const fi_cq_tagged_entry &c)
-  {
+  void check_entry(const fi_cq_tagged_entry &c) {
     const auto i = static_cast<std::size_t>(static_cast<op *>(c.op_context) - ops_.data());
     std::uint64_t n = 0;
     if (i >= window_ || c.tag != i || c.len != size_)
@@ -207,17 +190,15 @@ private:
   bool last_ = false;
 };
 
-std::vector<double> measure_windows(team &t, raw_endpoint &e, std::size_t size,
-                                    std::size_t window, bool check, const sampling &how)
-{
+std::vector<double> measure_windows(team &t, raw_endpoint &e, std::size_t size, std::size_t window,
+                                    bool check, const sampling &how) {
   window_flow flow(t, e, size, window, check);
   auto values = sample(t, how, [&](std::uint64_t n) { flow.run(n); });
   flow.finish();
   return values;
 }
 
-void measure_rate(team &t, raw_endpoint &e, const sampling &how)
-{
+void measure_rate(team &t, raw_endpoint &e, const sampling &how) {
   constexpr std::size_t window = 64;
   auto values = measure_windows(t, e, 8, window, true, how);
   for (auto &v : values)
@@ -225,8 +206,7 @@ void measure_rate(team &t, raw_endpoint &e, const sampling &how)
   print_figure(t, {"rate", "M/s", 8}, values);
 }
 
-void measure_bandwidth(team &t, raw_endpoint &e, std::size_t size, const sampling &how)
-{
+void measure_bandwidth(team &t, raw_endpoint &e, std::size_t size, const sampling &how) {
   const std::size_t window = size >= (256 << 10) ? 16 : 64;
   auto values = measure_windows(t, e, size, window, false, how);
   for (auto &v : values)
@@ -234,13 +214,11 @@ void measure_bandwidth(team &t, raw_endpoint &e, std::size_t size, const samplin
   print_figure(t, {"bandwidth", "GB/s", size}, values);
 }
 
-bool wanted(const bench_options &options, std::string_view name)
-{
+bool wanted(const bench_options &options, std::string_view name) {
   return options.what.empty() || std::ranges::count(options.what, name) > 0;
 }
 
-void measure(team &t, const bench_options &options)
-{
+void measure(team &t, const bench_options &options) {
   raw_endpoint e(t);
   for (const std::size_t size : options.sizes)
     if (wanted(options, "latency"))
@@ -257,12 +235,11 @@ void measure(team &t, const bench_options &options)
 
 } // namespace fabtest
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
   CLI::App app("Measures a libfabric provider between two processes.");
   fabtest::bench_options options;
-  options.sizes = {0,    8,    32,   64,    128,   256,   1024,
-                   2048, 4096, 13312, 16384, 65536, 262144, 1048576, 4194304};
+  options.sizes = {0,    8,     32,    64,    128,    256,     1024,   2048,
+                   4096, 13312, 16384, 65536, 262144, 1048576, 4194304};
   add_bench_options(app, options);
   CLI11_PARSE(app, argc, argv);
   return fabtest::run_bench([&](fabtest::team &t) { fabtest::measure(t, options); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-#include "sampling.h"
+#include "bench/sampling.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,8 +14,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-double timed(const work &run, std::uint64_t repetitions)
-{
+double timed(const work &run, std::uint64_t repetitions) {
   const auto start = clock::now();
   run(repetitions);
   const std::chrono::duration<double, std::nano> took = clock::now() - start;
@@ -24,8 +23,7 @@ double timed(const work &run, std::uint64_t repetitions)
 
 } // namespace
 
-std::vector<double> sample(team &t, const sampling &how, const work &run)
-{
+std::vector<double> sample(team &t, const sampling &how, const work &run) {
   run(20); // connections, caches, page faults
   const double trial = t.exchange(timed(run, 30)).front();
   const double per_batch = how.milliseconds * 1e6 / how.batches / std::max(trial, 1.0);
@@ -36,8 +34,7 @@ std::vector<double> sample(team &t, const sampling &how, const work &run)
   return values;
 }
 
-void print_figure(team &t, const figure &f, const std::vector<double> &values)
-{
+void print_figure(team &t, const figure &f, const std::vector<double> &values) {
   if (!t.first())
     return;
   const nlohmann::json line{

@@ -12,8 +12,7 @@ namespace fabtest {
 
 namespace {
 
-template <class T> T as(const bytes &address)
-{
+template <class T> T as(const bytes &address) {
   T value{};
   if (address.size() < sizeof value)
     fail(fmt::format("an address of {} bytes", address.size()));
@@ -21,22 +20,19 @@ template <class T> T as(const bytes &address)
   return value;
 }
 
-template <class T> bytes from(const T &value)
-{
+template <class T> bytes from(const T &value) {
   const auto *p = reinterpret_cast<const std::byte *>(&value);
   return {p, p + sizeof value};
 }
 
 } // namespace
 
-bool is_socket_format(std::uint32_t addr_format)
-{
+bool is_socket_format(std::uint32_t addr_format) {
   return addr_format == FI_SOCKADDR || addr_format == FI_SOCKADDR_IN ||
          addr_format == FI_SOCKADDR_IN6;
 }
 
-bytes socket_address(const std::string &host, std::uint16_t port)
-{
+bytes socket_address(const std::string &host, std::uint16_t port) {
   sockaddr_in v4{};
   if (inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
     v4.sin_family = AF_INET;
@@ -51,24 +47,18 @@ bytes socket_address(const std::string &host, std::uint16_t port)
   return from(v6);
 }
 
-bytes with_port(const bytes &like, std::uint16_t port)
-{
+bytes with_port(const bytes &like, std::uint16_t port) {
   return socket_address(host_of(like), port);
 }
 
-int family_of(const bytes &address)
-{
-  return as<sa_family_t>(address);
-}
+int family_of(const bytes &address) { return as<sa_family_t>(address); }
 
-std::uint16_t port_of(const bytes &address)
-{
+std::uint16_t port_of(const bytes &address) {
   return ntohs(family_of(address) == AF_INET ? as<sockaddr_in>(address).sin_port
                                              : as<sockaddr_in6>(address).sin6_port);
 }
 
-std::string host_of(const bytes &address)
-{
+std::string host_of(const bytes &address) {
   char text[INET6_ADDRSTRLEN] = "";
   if (family_of(address) == AF_INET) {
     const auto v4 = as<sockaddr_in>(address);

@@ -13,8 +13,7 @@
 
 namespace fabtest {
 
-std::vector<test_case> &all_cases()
-{
+std::vector<test_case> &all_cases() {
   static std::vector<test_case> list;
   return list;
 }
@@ -25,8 +24,7 @@ struct tally {
   int passed = 0, failed = 0, skipped = 0;
 };
 
-outcome run_case(launcher_group &group, const test_case &c)
-{
+outcome run_case(launcher_group &group, const test_case &c) {
   if (c.options.huge && !config().huge)
     return {outcome::verdict::skipped, "only with --huge"};
   if (c.options.slow && !config().slow)
@@ -35,8 +33,7 @@ outcome run_case(launcher_group &group, const test_case &c)
   return group.run(c.name, c.options.ranks, c.body, limits);
 }
 
-void run_and_print(launcher_group &group, const test_case &c, tally &sum)
-{
+void run_and_print(launcher_group &group, const test_case &c, tally &sum) {
   const auto start = std::chrono::steady_clock::now();
   const outcome result = run_case(group, c);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -57,8 +54,7 @@ void run_and_print(launcher_group &group, const test_case &c, tally &sum)
   std::fflush(stdout);
 }
 
-rank_body find_case(const std::string &name)
-{
+rank_body find_case(const std::string &name) {
   const auto &cases = all_cases();
   const auto it = std::ranges::find(cases, name, &test_case::name);
   if (it == cases.end())
@@ -66,8 +62,7 @@ rank_body find_case(const std::string &name)
   return it->body;
 }
 
-int run(const std::vector<std::string> &only, int repeat)
-{
+int run(const std::vector<std::string> &only, int repeat) {
   launcher_group group;
   if (!group.coordinates()) {
     group.serve(find_case);
@@ -92,8 +87,7 @@ int run(const std::vector<std::string> &only, int repeat)
 
 } // namespace fabtest
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
   CLI::App app("Runs its cases against a libfabric provider.");
   std::vector<std::string> only;
   bool list = false;

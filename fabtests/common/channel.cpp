@@ -24,8 +24,7 @@ struct header {
   std::uint64_t size;
 };
 
-bool send_all(int fd, const void *data, std::size_t size)
-{
+bool send_all(int fd, const void *data, std::size_t size) {
   const auto *at = static_cast<const char *>(data);
   while (size > 0) {
     const ssize_t n = ::send(fd, at, size, MSG_NOSIGNAL);
@@ -39,8 +38,7 @@ bool send_all(int fd, const void *data, std::size_t size)
   return true;
 }
 
-bool receive_all(int fd, void *data, std::size_t size)
-{
+bool receive_all(int fd, void *data, std::size_t size) {
   auto *at = static_cast<char *>(data);
   while (size > 0) {
     const ssize_t n = ::recv(fd, at, size, 0);
@@ -59,8 +57,7 @@ struct address_list {
   ~address_list() { freeaddrinfo(first); }
 };
 
-void resolve(const std::string &host_and_port, bool passive, address_list &list)
-{
+void resolve(const std::string &host_and_port, bool passive, address_list &list) {
   const auto colon = host_and_port.rfind(':');
   if (colon == std::string::npos)
     fail(fmt::format("\"{}\" is not host:port", host_and_port));
@@ -76,20 +73,17 @@ void resolve(const std::string &host_and_port, bool passive, address_list &list)
 
 } // namespace
 
-unique_fd::~unique_fd()
-{
+unique_fd::~unique_fd() {
   if (fd_ >= 0)
     ::close(fd_);
 }
 
-bool channel::send(frame_kind kind, int rank, std::span<const std::byte> body) const
-{
+bool channel::send(frame_kind kind, int rank, std::span<const std::byte> body) const {
   const header h{kind, rank, body.size()};
   return send_all(fd(), &h, sizeof h) && send_all(fd(), body.data(), body.size());
 }
 
-std::optional<frame> channel::receive() const
-{
+std::optional<frame> channel::receive() const {
   header h{};
   if (!receive_all(fd(), &h, sizeof h))
     return std::nullopt;
@@ -99,16 +93,14 @@ std::optional<frame> channel::receive() const
   return f;
 }
 
-std::pair<channel, channel> make_channel_pair()
-{
+std::pair<channel, channel> make_channel_pair() {
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
     fail(fmt::format("socketpair: {}", std::strerror(errno)));
   return {channel(unique_fd(fds[0])), channel(unique_fd(fds[1]))};
 }
 
-channel connect_to(const std::string &host_and_port)
-{
+channel connect_to(const std::string &host_and_port) {
   address_list list;
   resolve(host_and_port, false, list);
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -128,21 +120,18 @@ channel connect_to(const std::string &host_and_port)
   fail(fmt::format("nobody listens on {}", host_and_port));
 }
 
-unique_fd listen_on(const std::string &host_and_port)
-{
+unique_fd listen_on(const std::string &host_and_port) {
   address_list list;
   resolve(host_and_port, true, list);
   unique_fd fd(socket(list.first->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (bind(fd.get(), list.first->ai_addr, list.first->ai_addrlen) != 0 ||
-      listen(fd.get(), 64) != 0)
+  if (bind(fd.get(), list.first->ai_addr, list.first->ai_addrlen) != 0 || listen(fd.get(), 64) != 0)
     fail(fmt::format("listening on {}: {}", host_and_port, std::strerror(errno)));
   return fd;
 }
 
-bytes pack(std::span<const bytes> parts)
-{
+bytes pack(std::span<const bytes> parts) {
   bytes out;
   for (const auto &part : parts) {
     const std::uint64_t size = part.size();
@@ -153,8 +142,7 @@ bytes pack(std::span<const bytes> parts)
   return out;
 }
 
-std::vector<bytes> unpack(std::span<const std::byte> packed)
-{
+std::vector<bytes> unpack(std::span<const std::byte> packed) {
   std::vector<bytes> parts;
   while (packed.size() >= sizeof(std::uint64_t)) {
     std::uint64_t size = 0;
@@ -166,14 +154,12 @@ std::vector<bytes> unpack(std::span<const std::byte> packed)
   return parts;
 }
 
-bytes to_bytes(const std::string &text)
-{
+bytes to_bytes(const std::string &text) {
   const auto *p = reinterpret_cast<const std::byte *>(text.data());
   return {p, p + text.size()};
 }
 
-std::string to_text(std::span<const std::byte> body)
-{
+std::string to_text(std::span<const std::byte> body) {
   return {reinterpret_cast<const char *>(body.data()), body.size()};
 }
 

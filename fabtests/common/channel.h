@@ -19,8 +19,7 @@ class unique_fd {
 public:
   explicit unique_fd(int fd = -1) : fd_(fd) {}
   unique_fd(unique_fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  unique_fd &operator=(unique_fd &&other) noexcept
-  {
+  unique_fd &operator=(unique_fd &&other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
   }

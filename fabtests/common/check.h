@@ -36,29 +36,26 @@ std::string take_late_failures();
 
 std::string describe(long code); // "-11 (Resource temporarily unavailable)"
 
-template <class T> T check_ok(std::string_view call, T code, where at = where::current())
-{
+template <class T> T check_ok(std::string_view call, T code, where at = where::current()) {
   if (code < 0)
     fail_call(call, static_cast<long>(code), at);
   return code;
 }
 
-inline void check_code(std::string_view call, long expected, long code, where at = where::current())
-{
+inline void check_code(std::string_view call, long expected, long code,
+                       where at = where::current()) {
   if (code != expected)
     fail(fmt::format("{} returned {}, expected {}", call, describe(code), describe(expected)), at);
 }
 
-inline void check_that(std::string_view condition, bool holds, where at = where::current())
-{
+inline void check_that(std::string_view condition, bool holds, where at = where::current()) {
   if (!holds)
     fail(fmt::format("not true: {}", condition), at);
 }
 
 template <class A, class B>
 void check_equal(std::string_view left, std::string_view right, const A &a, const B &b,
-                 where at = where::current())
-{
+                 where at = where::current()) {
   if (!(a == b))
     fail(fmt::format("{} is {}, expected {} ({})", left, a, b, right), at);
 }

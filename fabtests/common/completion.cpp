@@ -21,8 +21,7 @@ union any_entry {
   fi_cq_tagged_entry tagged;
 };
 
-completion convert(const any_entry &e, fi_cq_format format)
-{
+completion convert(const any_entry &e, fi_cq_format format) {
   completion c;
   c.context = e.context.op_context;
   if (format >= FI_CQ_FORMAT_MSG) {
@@ -40,8 +39,7 @@ completion convert(const any_entry &e, fi_cq_format format)
 
 } // namespace
 
-std::string describe(const completion &c)
-{
+std::string describe(const completion &c) {
   if (c.err == 0)
     return fmt::format("completion (flags {:#x}, len {}, tag {:#x})", c.flags, c.len, c.tag);
   return fmt::format("error completion {} ({}), flags {:#x}, len {}, olen {}, tag {:#x}, "
@@ -49,19 +47,14 @@ std::string describe(const completion &c)
                      c.err, fi_strerror(c.err), c.flags, c.len, c.olen, c.tag, c.prov_errno);
 }
 
-std::chrono::milliseconds default_wait()
-{
-  return config().limit(10);
-}
+std::chrono::milliseconds default_wait() { return config().limit(10); }
 
-queue::queue(fid_domain *domain, const fi_cq_attr &attr) : format_(attr.format)
-{
+queue::queue(fid_domain *domain, const fi_cq_attr &attr) : format_(attr.format) {
   fi_cq_attr copy = attr;
   CHECK_OK(fi_cq_open(domain, &copy, cq_.out(), this));
 }
 
-completion queue::read_error(where at)
-{
+completion queue::read_error(where at) {
   fi_cq_err_entry e{};
   const ssize_t rc = fi_cq_readerr(cq_.get(), &e, 0);
   if (rc != 1)
@@ -81,8 +74,7 @@ completion queue::read_error(where at)
   return c;
 }
 
-std::optional<completion> queue::read_one(where at)
-{
+std::optional<completion> queue::read_one(where at) {
   any_entry e{};
   fi_addr_t source = FI_ADDR_NOTAVAIL;
   const ssize_t rc = fi_cq_readfrom(cq_.get(), &e, 1, &source);
@@ -98,8 +90,7 @@ std::optional<completion> queue::read_one(where at)
   return std::nullopt;
 }
 
-std::optional<completion> queue::poll(where at)
-{
+std::optional<completion> queue::poll(where at) {
   if (!kept_.empty()) {
     completion c = kept_.front();
     kept_.pop_front();
@@ -108,8 +99,7 @@ std::optional<completion> queue::poll(where at)
   return read_one(at);
 }
 
-completion queue::next(std::string_view what, std::chrono::milliseconds limit, where at)
-{
+completion queue::next(std::string_view what, std::chrono::milliseconds limit, where at) {
   const auto end = clock::now() + limit;
   for (;;) {
     if (auto c = poll(at))
@@ -121,8 +111,7 @@ completion queue::next(std::string_view what, std::chrono::milliseconds limit, w
   }
 }
 
-std::optional<completion> queue::take_kept(const op &o)
-{
+std::optional<completion> queue::take_kept(const op &o) {
   const auto mine = std::ranges::find_if(kept_, [&](auto &c) { return c.is(o); });
   if (mine == kept_.end())
     return std::nullopt;
@@ -132,8 +121,7 @@ std::optional<completion> queue::take_kept(const op &o)
 }
 
 completion queue::wait(const op &o, std::string_view what, std::chrono::milliseconds limit,
-                       where at)
-{
+                       where at) {
   if (auto c = take_kept(o))
     return *c;
   const auto end = clock::now() + limit;
@@ -145,8 +133,8 @@ completion queue::wait(const op &o, std::string_view what, std::chrono::millisec
       continue;
     }
     if (clock::now() > end)
-      fail(fmt::format("no completion of {} after {} ms ({} others meanwhile)", what,
-                       limit.count(), kept_.size()),
+      fail(fmt::format("no completion of {} after {} ms ({} others meanwhile)", what, limit.count(),
+                       kept_.size()),
            at);
     drive_progress(this);
     sched_yield();
@@ -154,16 +142,14 @@ completion queue::wait(const op &o, std::string_view what, std::chrono::millisec
 }
 
 completion queue::wait_ok(const op &o, std::string_view what, std::chrono::milliseconds limit,
-                          where at)
-{
+                          where at) {
   completion c = wait(o, what, limit, at);
   if (c.err != 0)
     fail(fmt::format("{}: {}", what, describe(c)), at);
   return c;
 }
 
-void queue::expect_silence(std::chrono::milliseconds span, where at)
-{
+void queue::expect_silence(std::chrono::milliseconds span, where at) {
   const auto end = clock::now() + span;
   do {
     expect_empty(at);
@@ -172,14 +158,12 @@ void queue::expect_silence(std::chrono::milliseconds span, where at)
   } while (clock::now() < end);
 }
 
-void queue::expect_empty(where at)
-{
+void queue::expect_empty(where at) {
   if (auto c = poll(at))
     fail(fmt::format("unexpected {}", describe(*c)), at);
 }
 
-void queue::make_progress()
-{
+void queue::make_progress() {
   // Not a read of 0 entries: several providers take that for an error or make no progress in it.
   // What arrives is kept, so that a queue of limited size doesn't stall its endpoint either.
   if (auto c = read_one(where::current()))

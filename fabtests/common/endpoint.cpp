@@ -16,8 +16,7 @@ constexpr std::uint32_t api_version = FI_VERSION(1, 17);
 
 } // namespace
 
-info_ptr make_hints(const request &r)
-{
+info_ptr make_hints(const request &r) {
   info_ptr hints(fi_allocinfo());
   const auto &s = config();
   hints->caps = r.caps;
@@ -40,8 +39,7 @@ info_ptr make_hints(const request &r)
   return hints;
 }
 
-int get_info(const fi_info *hints, const std::string &service, info_ptr &result)
-{
+int get_info(const fi_info *hints, const std::string &service, info_ptr &result) {
   const auto &s = config();
   const char *node = s.node.empty() ? nullptr : s.node.c_str();
   const char *port = service.empty() ? nullptr : service.c_str();
@@ -51,8 +49,7 @@ int get_info(const fi_info *hints, const std::string &service, info_ptr &result)
   return rc;
 }
 
-info_ptr find_info(const request &r, std::string_view optional)
-{
+info_ptr find_info(const request &r, std::string_view optional) {
   const info_ptr hints = make_hints(r);
   info_ptr list;
   const int rc = get_info(hints.get(), r.service, list);
@@ -62,14 +59,12 @@ info_ptr find_info(const request &r, std::string_view optional)
   return info_ptr(fi_dupinfo(list.get()));
 }
 
-fabric_and_domain::fabric_and_domain(info_ptr chosen) : info(std::move(chosen))
-{
+fabric_and_domain::fabric_and_domain(info_ptr chosen) : info(std::move(chosen)) {
   CHECK_OK(fi_fabric(info->fabric_attr, fabric.out(), nullptr));
   CHECK_OK(fi_domain(fabric.get(), info.get(), domain.out(), nullptr));
 }
 
-bytes name_of(fid_ep *ep)
-{
+bytes name_of(fid_ep *ep) {
   std::size_t size = 0;
   const int rc = fi_getname(&ep->fid, nullptr, &size);
   if (rc != -FI_ETOOSMALL)
@@ -80,8 +75,7 @@ bytes name_of(fid_ep *ep)
   return name;
 }
 
-fi_addr_t insert(fid_av *av, const bytes &name, std::uint32_t format)
-{
+fi_addr_t insert(fid_av *av, const bytes &name, std::uint32_t format) {
   fi_addr_t address = FI_ADDR_NOTAVAIL;
   const void *what = name.data();
   const char *text = reinterpret_cast<const char *>(name.data());
@@ -93,19 +87,16 @@ fi_addr_t insert(fid_av *av, const bytes &name, std::uint32_t format)
 }
 
 endpoint::endpoint(const request &r, std::string_view optional)
-    : base_(std::make_shared<fabric_and_domain>(find_info(r, optional)))
-{
+    : base_(std::make_shared<fabric_and_domain>(find_info(r, optional))) {
   open(r);
 }
 
 endpoint::endpoint(std::shared_ptr<fabric_and_domain> base, const request &r)
-    : base_(std::move(base))
-{
+    : base_(std::move(base)) {
   open(r);
 }
 
-void endpoint::open(const request &r)
-{
+void endpoint::open(const request &r) {
   fi_av_attr av_attr{};
   av_attr.type = r.av_type;
   CHECK_OK(fi_av_open(domain(), &av_attr, av_.out(), nullptr));
@@ -138,23 +129,20 @@ void endpoint::open(const request &r)
     CHECK_OK(fi_enable(ep()));
 }
 
-void endpoint::meet(team &t)
-{
+void endpoint::meet(team &t) {
   names_ = t.allgather(name());
   for (const auto &name : names_)
     peers_.push_back(name.empty() ? FI_ADDR_NOTAVAIL : add(name));
 }
 
-fi_addr_t endpoint::add(const bytes &name)
-{
+fi_addr_t endpoint::add(const bytes &name) {
   const fi_addr_t address = insert(av(), name, info().addr_format);
   if (address == FI_ADDR_NOTAVAIL)
     fail("fi_av_insert of a peer's name failed");
   return address;
 }
 
-void endpoint::post(std::string_view call, const posting &attempt, where at)
-{
+void endpoint::post(std::string_view call, const posting &attempt, where at) {
   const auto end = std::chrono::steady_clock::now() + default_wait();
   for (;;) {
     const ssize_t rc = attempt();
@@ -169,32 +157,28 @@ void endpoint::post(std::string_view call, const posting &attempt, where at)
   }
 }
 
-void endpoint::send(int to, std::span<const std::byte> data, op &o, where at)
-{
-  post("fi_send",
-       [&] { return fi_send(ep(), data.data(), data.size(), nullptr, this->at(to), &o); }, at);
+void endpoint::send(int to, std::span<const std::byte> data, op &o, where at) {
+  post(
+      "fi_send", [&] { return fi_send(ep(), data.data(), data.size(), nullptr, this->at(to), &o); },
+      at);
 }
 
-void endpoint::recv(std::span<std::byte> into, op &o, fi_addr_t from, where at)
-{
-  post("fi_recv", [&] { return fi_recv(ep(), into.data(), into.size(), nullptr, from, &o); }, at);
+void endpoint::recv(std::span<std::byte> into, op &o, fi_addr_t from, where at) {
+  post(
+      "fi_recv", [&] { return fi_recv(ep(), into.data(), into.size(), nullptr, from, &o); }, at);
 }
 
-void endpoint::tsend(int to, std::span<const std::byte> data, std::uint64_t tag, op &o, where at)
-{
-  post("fi_tsend",
-       [&] { return fi_tsend(ep(), data.data(), data.size(), nullptr, this->at(to), tag, &o); },
-       at);
+void endpoint::tsend(int to, std::span<const std::byte> data, std::uint64_t tag, op &o, where at) {
+  post(
+      "fi_tsend",
+      [&] { return fi_tsend(ep(), data.data(), data.size(), nullptr, this->at(to), tag, &o); }, at);
 }
 
 void endpoint::trecv(std::span<std::byte> into, std::uint64_t tag, op &o, std::uint64_t ignore,
-                     fi_addr_t from, where at)
-{
-  post("fi_trecv",
-       [&] {
-         return fi_trecv(ep(), into.data(), into.size(), nullptr, from, tag, ignore, &o);
-       },
-       at);
+                     fi_addr_t from, where at) {
+  post(
+      "fi_trecv",
+      [&] { return fi_trecv(ep(), into.data(), into.size(), nullptr, from, tag, ignore, &o); }, at);
 }
 
 } // namespace fabtest

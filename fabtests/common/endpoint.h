@@ -26,11 +26,11 @@ struct request {
   fi_cq_format format = FI_CQ_FORMAT_TAGGED;
   fi_wait_obj wait = FI_WAIT_NONE;
   std::size_t cq_size = 0;
-  std::uint64_t bind_flags = 0;   // FI_SELECTIVE_COMPLETION
-  bool separate_queues = false;   // one CQ for sends, one for receives
-  bool counters = false;          // FI_SEND and FI_RECV counters
+  std::uint64_t bind_flags = 0; // FI_SELECTIVE_COMPLETION
+  bool separate_queues = false; // one CQ for sends, one for receives
+  bool counters = false;        // FI_SEND and FI_RECV counters
   bool enable = true;
-  std::string service = {};       // local port
+  std::string service = {}; // local port
 };
 
 info_ptr make_hints(const request &r);
@@ -63,8 +63,7 @@ public:
   void meet(team &t);
   // Address of a rank, once met.
   [[nodiscard]] fi_addr_t at(int rank) const { return peers_.at(static_cast<std::size_t>(rank)); }
-  [[nodiscard]] const bytes &name_at(int rank) const
-  {
+  [[nodiscard]] const bytes &name_at(int rank) const {
     return names_.at(static_cast<std::size_t>(rank));
   }
   [[nodiscard]] bytes name() const { return name_of(ep()); }

@@ -29,8 +29,7 @@ public:
   owned_fid() = default;
   explicit owned_fid(F *object) : object_(object) {}
   owned_fid(owned_fid &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  owned_fid &operator=(owned_fid &&other) noexcept
-  {
+  owned_fid &operator=(owned_fid &&other) noexcept {
     std::swap(object_, other.object_);
     return *this;
   }
@@ -42,15 +41,13 @@ public:
   [[nodiscard]] fid_t as_fid() const { return &object_->fid; }
 
   // For the open calls: fi_xxx_open(…, o.out(), …).
-  F **out()
-  {
+  F **out() {
     close();
     return &object_;
   }
   F *release() { return std::exchange(object_, nullptr); }
 
-  void close() noexcept
-  {
+  void close() noexcept {
     if (!object_)
       return;
     const int rc = fi_close(&object_->fid);

@@ -16,16 +16,15 @@ enum class kind { msg, tagged };
 enum class send_form { plain, vector, message, inject, data, inject_data };
 enum class recv_form { plain, vector, message };
 
-inline constexpr std::array all_send_forms{send_form::plain,  send_form::vector, send_form::message,
-                                    send_form::inject, send_form::data,   send_form::inject_data};
+inline constexpr std::array all_send_forms{send_form::plain,   send_form::vector,
+                                           send_form::message, send_form::inject,
+                                           send_form::data,    send_form::inject_data};
 inline constexpr std::array all_recv_forms{recv_form::plain, recv_form::vector, recv_form::message};
 
-constexpr bool is_inject(send_form f)
-{
+constexpr bool is_inject(send_form f) {
   return f == send_form::inject || f == send_form::inject_data;
 }
-constexpr bool carries_data(send_form f)
-{
+constexpr bool carries_data(send_form f) {
   return f == send_form::data || f == send_form::inject_data;
 }
 std::string_view name_of_form(send_form f);
@@ -51,7 +50,8 @@ void post_recvmsg(endpoint &e, kind k, std::span<const iovec> iov, const envelop
                   std::uint64_t flags, where at = where::current());
 
 // Cuts a buffer into so many pieces at random places; some are empty.
-std::vector<iovec> cut(std::span<const std::byte> buffer, std::size_t pieces, random_source &random);
+std::vector<iovec> cut(std::span<const std::byte> buffer, std::size_t pieces,
+                       random_source &random);
 
 // The flags that a completion must carry (fi_cq(3)): FI_SEND or FI_RECV, FI_MSG or FI_TAGGED.
 void check_send_flags(const completion &c, kind k, where at = where::current());

@@ -25,25 +25,20 @@ constexpr std::chrono::milliseconds grace{500};
 } // namespace
 
 hub::hub(int ranks, const run_limits &limits)
-    : members_(static_cast<std::size_t>(ranks)), limits_(limits)
-{
-}
+    : members_(static_cast<std::size_t>(ranks)), limits_(limits) {}
 
-void hub::add_local(int rank, channel ch, pid_t pid)
-{
+void hub::add_local(int rank, channel ch, pid_t pid) {
   auto &m = members_[static_cast<std::size_t>(rank)];
   m.ch = std::move(ch);
   m.pid = pid;
   m.pidfd = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
-void hub::add_remote(int rank, const channel *launcher)
-{
+void hub::add_remote(int rank, const channel *launcher) {
   members_[static_cast<std::size_t>(rank)].launcher = launcher;
 }
 
-outcome hub::run()
-{
+outcome hub::run() {
   const auto end = clock::now() + limits_.time;
   while (!all_ended()) {
     auto until = end;
@@ -62,8 +57,7 @@ outcome hub::run()
   return outcome_;
 }
 
-void hub::wait_for_events(std::chrono::milliseconds limit)
-{
+void hub::wait_for_events(std::chrono::milliseconds limit) {
   std::vector<pollfd> fds;
   std::vector<std::function<void()>> actions;
   auto watch = [&](int fd, std::function<void()> action) {
@@ -92,8 +86,7 @@ void hub::wait_for_events(std::chrono::milliseconds limit)
       actions[i]();
 }
 
-void hub::accept_member()
-{
+void hub::accept_member() {
   unique_fd fd(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
   if (!fd)
     return;
@@ -104,8 +97,7 @@ void hub::accept_member()
     members_[static_cast<std::size_t>(hello->rank)].ch = std::move(ch);
 }
 
-void hub::read_member(int rank)
-{
+void hub::read_member(int rank) {
   auto &m = members_[static_cast<std::size_t>(rank)];
   if (!m.ch)
     return;
@@ -118,8 +110,7 @@ void hub::read_member(int rank)
     note_result(rank, f->body);
 }
 
-void hub::read_launcher(const channel &launcher)
-{
+void hub::read_launcher(const channel &launcher) {
   const auto f = launcher.receive();
   if (!f) {
     note_failure("another launcher is gone");
@@ -135,8 +126,7 @@ void hub::read_launcher(const channel &launcher)
   }
 }
 
-void hub::note_result(int rank, const bytes &body)
-{
+void hub::note_result(int rank, const bytes &body) {
   if (body.empty())
     return;
   const auto code = static_cast<int>(body.front());
@@ -148,8 +138,7 @@ void hub::note_result(int rank, const bytes &body)
   }
 }
 
-void hub::note_exit(int rank, int status)
-{
+void hub::note_exit(int rank, int status) {
   auto &m = members_[static_cast<std::size_t>(rank)];
   while (m.ch)
     read_member(rank);
@@ -160,8 +149,7 @@ void hub::note_exit(int rank, int status)
     note_failure(text);
 }
 
-void hub::reap(int rank)
-{
+void hub::reap(int rank) {
   auto &m = members_[static_cast<std::size_t>(rank)];
   int status = 0;
   if (m.ended || waitpid(m.pid, &status, WNOHANG) != m.pid)
@@ -174,8 +162,7 @@ void hub::reap(int rank)
   note_exit(rank, status);
 }
 
-void hub::finish_gather()
-{
+void hub::finish_gather() {
   const bool anyone = std::ranges::any_of(members_, [](auto &m) { return m.part.has_value(); });
   const bool complete =
       std::ranges::all_of(members_, [](auto &m) { return m.part.has_value() || m.ended; });
@@ -192,8 +179,7 @@ void hub::finish_gather()
   }
 }
 
-void hub::note_failure(const std::string &text)
-{
+void hub::note_failure(const std::string &text) {
   if (outcome_.result == outcome::verdict::failed)
     outcome_.text += "\n        " + text;
   else
@@ -202,8 +188,7 @@ void hub::note_failure(const std::string &text)
     first_failure_ = clock::now();
 }
 
-void hub::end_all()
-{
+void hub::end_all() {
   for (auto &m : members_) {
     if (m.ended || m.pid <= 0)
       continue; // a remote rank's launcher has the same limit
@@ -213,8 +198,7 @@ void hub::end_all()
   }
 }
 
-bool hub::all_ended() const
-{
+bool hub::all_ended() const {
   return std::ranges::all_of(members_, [](auto &m) { return m.ended; });
 }
 

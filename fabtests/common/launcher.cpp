@@ -14,8 +14,7 @@ namespace fabtest {
 
 namespace {
 
-void start_local(hub &h, int rank, int ranks, const rank_body &body)
-{
+void start_local(hub &h, int rank, int ranks, const rank_body &body) {
   auto [ours, theirs] = make_channel_pair();
   const pid_t pid =
       start_rank(rank, ranks, body, [&, &theirs = theirs] { return std::move(theirs); });
@@ -33,16 +32,14 @@ struct start_request {
 
 } // namespace
 
-outcome run_ranks(int ranks, const rank_body &body, const run_limits &limits)
-{
+outcome run_ranks(int ranks, const rank_body &body, const run_limits &limits) {
   hub h(ranks, limits);
   for (int r = 0; r < ranks; ++r)
     start_local(h, r, ranks, body);
   return h.run();
 }
 
-launcher_group::launcher_group()
-{
+launcher_group::launcher_group() {
   const auto &s = config();
   if (s.oob.empty() || s.hosts < 2)
     return;
@@ -62,14 +59,12 @@ launcher_group::launcher_group()
   }
 }
 
-bool launcher_group::coordinates() const
-{
+bool launcher_group::coordinates() const {
   return config().oob.empty() || config().host_index == 0;
 }
 
 // One case after the other; a host may run several ranks of a case, each waited for in turn.
-void launcher_group::serve(const body_lookup &lookup)
-{
+void launcher_group::serve(const body_lookup &lookup) {
   const auto &coordinator = launchers_.front();
   std::vector<std::pair<int, pid_t>> running;
   while (auto f = coordinator.receive()) {
@@ -99,8 +94,7 @@ void launcher_group::serve(const body_lookup &lookup)
 }
 
 outcome launcher_group::run(const std::string &name, int ranks, const rank_body &body,
-                            const run_limits &limits)
-{
+                            const run_limits &limits) {
   if (launchers_.empty())
     return run_ranks(ranks, body, limits);
   const int hosts = static_cast<int>(launchers_.size());

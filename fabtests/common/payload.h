@@ -14,8 +14,7 @@ namespace fabtest {
 
 // A message's identity: any number that differs between messages that could be confused.
 void fill(std::span<std::byte> buffer, std::uint64_t message);
-void verify(std::span<const std::byte> buffer, std::uint64_t message,
-            where at = where::current());
+void verify(std::span<const std::byte> buffer, std::uint64_t message, where at = where::current());
 
 std::vector<std::byte> payload(std::size_t size, std::uint64_t message);
 

@@ -13,8 +13,7 @@ namespace fabtest {
 
 namespace {
 
-std::size_t entries(const char *folder)
-{
+std::size_t entries(const char *folder) {
   namespace fs = std::filesystem;
   return static_cast<std::size_t>(
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
@@ -22,18 +21,11 @@ std::size_t entries(const char *folder)
 
 } // namespace
 
-std::size_t thread_count()
-{
-  return entries("/proc/self/task");
-}
+std::size_t thread_count() { return entries("/proc/self/task"); }
 
-std::size_t open_descriptors()
-{
-  return entries("/proc/self/fd");
-}
+std::size_t open_descriptors() { return entries("/proc/self/fd"); }
 
-std::size_t resident_bytes()
-{
+std::size_t resident_bytes() {
   std::ifstream statm("/proc/self/statm");
   std::size_t total = 0, resident = 0;
   statm >> total >> resident;
@@ -42,20 +34,15 @@ std::size_t resident_bytes()
 
 captured_output::captured_output()
     : file_(memfd_create("output", MFD_CLOEXEC)), saved_out_(dup(STDOUT_FILENO)),
-      saved_err_(dup(STDERR_FILENO))
-{
+      saved_err_(dup(STDERR_FILENO)) {
   std::fflush(nullptr);
   dup2(file_.get(), STDOUT_FILENO);
   dup2(file_.get(), STDERR_FILENO);
 }
 
-captured_output::~captured_output()
-{
-  stop();
-}
+captured_output::~captured_output() { stop(); }
 
-std::string captured_output::stop()
-{
+std::string captured_output::stop() {
   if (!saved_out_)
     return {};
   std::fflush(nullptr);

@@ -8,26 +8,18 @@ namespace fabtest {
 
 namespace {
 
-std::vector<progress_source *> &sources()
-{
+std::vector<progress_source *> &sources() {
   static std::vector<progress_source *> list;
   return list;
 }
 
 } // namespace
 
-progress_source::progress_source()
-{
-  sources().push_back(this);
-}
+progress_source::progress_source() { sources().push_back(this); }
 
-progress_source::~progress_source()
-{
-  std::erase(sources(), this);
-}
+progress_source::~progress_source() { std::erase(sources(), this); }
 
-void drive_progress(const progress_source *caller)
-{
+void drive_progress(const progress_source *caller) {
   for (auto *source : sources())
     if (source != caller)
       source->make_progress();

@@ -21,8 +21,7 @@ namespace fabtest {
 
 namespace {
 
-void pin_to_own_processor(int rank)
-{
+void pin_to_own_processor(int rank) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
     return;
@@ -39,8 +38,7 @@ void pin_to_own_processor(int rank)
 }
 
 // As `ip netns exec` does it: /sys must show the namespace's own interfaces.
-void enter_namespace(const std::string &name)
-{
+void enter_namespace(const std::string &name) {
   const std::string path = "/run/netns/" + name;
   const unique_fd ns(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!ns || setns(ns.get(), CLONE_NEWNET) != 0 || unshare(CLONE_NEWNS) != 0)
@@ -50,8 +48,32 @@ void enter_namespace(const std::string &name)
   mount(name.c_str(), "/sys", "sysfs", 0, nullptr);
 }
 
-int run_body(team &t, const rank_body &body)
-{
+void set_environment(int rank) {
+  const std::string mine = std::to_string(rank) + ":";
+  for (const auto &setting : config().rank_env) {
+    const auto equals = setting.find('=');
+    if (setting.starts_with(mine) && equals != std::string::npos)
+      setenv(setting.substr(mine.size(), equals - mine.size()).c_str(),
+             setting.substr(equals + 1).c_str(), 1);
+  }
+}
+
+template <class T> const T &in_turn(const std::vector<T> &all, int rank) {
+  return all[static_cast<std::size_t>(rank) % all.size()];
+}
+
+void settle(int rank) {
+  auto &s = config();
+  set_environment(rank);
+  if (!s.nodes.empty())
+    s.node = in_turn(s.nodes, rank);
+  if (!s.netns.empty())
+    enter_namespace(in_turn(s.netns, rank));
+  if (s.pin)
+    pin_to_own_processor(rank);
+}
+
+int run_body(team &t, const rank_body &body) {
   try {
     body(t);
     const std::string late = take_late_failures();
@@ -69,8 +91,7 @@ int run_body(team &t, const rank_body &body)
 
 } // namespace
 
-pid_t start_rank(int rank, int ranks, const rank_body &body, const channel_source &to_hub)
-{
+pid_t start_rank(int rank, int ranks, const rank_body &body, const channel_source &to_hub) {
   std::fflush(nullptr);
   const pid_t parent = getpid();
   const pid_t pid = fork();
@@ -84,19 +105,14 @@ pid_t start_rank(int rank, int ranks, const rank_body &body, const channel_sourc
   {
     team t(rank, ranks, to_hub());
     status = run_body(t, [&](team &self) {
-      const auto &s = config();
-      if (!s.netns.empty())
-        enter_namespace(s.netns[static_cast<std::size_t>(rank) % s.netns.size()]);
-      if (s.pin)
-        pin_to_own_processor(rank);
+      settle(rank);
       body(self);
     });
   }
   std::exit(status); // not _exit: libfabric's own shutdown is under test too
 }
 
-std::string explain_exit(int rank, int status, bool may_die)
-{
+std::string explain_exit(int rank, int status, bool may_die) {
   if (WIFSIGNALED(status)) {
     if (may_die && WTERMSIG(status) == SIGKILL)
       return {};

@@ -32,8 +32,7 @@ public:
   // Waits in the kernel: this process makes no call that drives a provider.
   void barrier_without_progress();
 
-  template <class T> std::vector<T> exchange(const T &mine)
-  {
+  template <class T> std::vector<T> exchange(const T &mine) {
     static_assert(std::is_trivially_copyable_v<T>);
     std::vector<T> all;
     for (const auto &part : allgather(std::as_bytes(std::span(&mine, 1)))) {

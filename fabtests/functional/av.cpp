@@ -23,9 +23,7 @@ struct lone_av {
   owned_fid<fid_av> av;
   bytes own;
 
-  explicit lone_av(fi_av_type type, std::uint64_t flags = 0)
-      : base(find_info({.av_type = type}))
-  {
+  explicit lone_av(fi_av_type type, std::uint64_t flags = 0) : base(find_info({.av_type = type})) {
     if (!is_socket_format(base.info->addr_format))
       skip("addresses are not socket addresses");
     fi_av_attr attr{};
@@ -37,19 +35,16 @@ struct lone_av {
     own = p ? bytes(p, p + base.info->src_addrlen) : socket_address("127.0.0.1", 1);
   }
 
-  [[nodiscard]] bytes peer(std::size_t n) const
-  {
+  [[nodiscard]] bytes peer(std::size_t n) const {
     return with_port(own, static_cast<std::uint16_t>(20'000 + n));
   }
-  [[nodiscard]] bytes peers(std::size_t count, std::size_t first = 0) const
-  {
+  [[nodiscard]] bytes peers(std::size_t count, std::size_t first = 0) const {
     bytes all;
     for (std::size_t i = 0; i < count; ++i)
       std::ranges::copy(peer(first + i), std::back_inserter(all));
     return all;
   }
-  [[nodiscard]] bytes lookup(fi_addr_t address) const
-  {
+  [[nodiscard]] bytes lookup(fi_addr_t address) const {
     bytes found(own.size());
     std::size_t size = found.size();
     CHECK_OK(fi_av_lookup(av.get(), address, found.data(), &size));
@@ -58,16 +53,14 @@ struct lone_av {
   }
 };
 
-void spoil(bytes &addresses, std::size_t index, std::size_t each)
-{
+void spoil(bytes &addresses, std::size_t index, std::size_t each) {
   const sa_family_t wrong = 0x7f;
   std::memcpy(addresses.data() + index * each, &wrong, sizeof wrong);
 }
 
 } // namespace
 
-CASE(table, .ranks = 1)
-{
+CASE(table, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   std::array<fi_addr_t, 10> got{};
   CHECK_CODE(10, fi_av_insert(a.av.get(), a.peers(10).data(), 10, got.data(), 0, nullptr));
@@ -80,8 +73,7 @@ CASE(table, .ranks = 1)
   CHECK(a.lookup(12) == a.peer(12));
 }
 
-CASE(map, .ranks = 1)
-{
+CASE(map, .ranks = 1) {
   const lone_av a(FI_AV_MAP);
   std::array<fi_addr_t, 50> got{};
   CHECK_CODE(50, fi_av_insert(a.av.get(), a.peers(50).data(), 50, got.data(), FI_MORE, nullptr));
@@ -91,8 +83,7 @@ CASE(map, .ranks = 1)
   CHECK(std::ranges::count(got, FI_ADDR_NOTAVAIL) == 0);
 }
 
-CASE(unspecified_type, .ranks = 1)
-{
+CASE(unspecified_type, .ranks = 1) {
   fabric_and_domain base(find_info({.av_type = FI_AV_UNSPEC}));
   owned_fid<fid_av> av;
   fi_av_attr attr{};
@@ -100,15 +91,13 @@ CASE(unspecified_type, .ranks = 1)
   CHECK(attr.type == FI_AV_MAP || attr.type == FI_AV_TABLE);
 }
 
-CASE(none_inserted, .ranks = 1)
-{
+CASE(none_inserted, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   CHECK_CODE(0, fi_av_insert(a.av.get(), a.peers(1).data(), 0, nullptr, 0, nullptr));
 }
 
 // The lowest unused index is taken again (fi_av(3)).
-CASE(removed_index_is_reused, .ranks = 1)
-{
+CASE(removed_index_is_reused, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   std::array<fi_addr_t, 8> got{};
   CHECK_CODE(8, fi_av_insert(a.av.get(), a.peers(8).data(), 8, got.data(), 0, nullptr));
@@ -124,8 +113,7 @@ CASE(removed_index_is_reused, .ranks = 1)
 }
 
 // A removed address is invalid until it is returned again.
-CASE(removed_is_not_found, .ranks = 1)
-{
+CASE(removed_is_not_found, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   fi_addr_t got = FI_ADDR_NOTAVAIL;
   CHECK_CODE(1, fi_av_insert(a.av.get(), a.peer(1).data(), 1, &got, 0, nullptr));
@@ -136,8 +124,7 @@ CASE(removed_is_not_found, .ranks = 1)
 }
 
 // "Providers are required to support the removal, followed by the re-insertion of an address."
-CASE(removed_and_inserted_again, .ranks = 1)
-{
+CASE(removed_and_inserted_again, .ranks = 1) {
   for (const auto type : {FI_AV_TABLE, FI_AV_MAP}) {
     const lone_av a(type);
     for (int i = 0; i < 100; ++i) {
@@ -150,8 +137,7 @@ CASE(removed_and_inserted_again, .ranks = 1)
 }
 
 // What a second insertion of an address means is the provider's to say; nothing breaks by it.
-CASE(duplicate, .ranks = 1)
-{
+CASE(duplicate, .ranks = 1) {
   for (const auto type : {FI_AV_TABLE, FI_AV_MAP}) {
     const lone_av a(type);
     fi_addr_t first = FI_ADDR_NOTAVAIL, second = FI_ADDR_NOTAVAIL;
@@ -165,8 +151,7 @@ CASE(duplicate, .ranks = 1)
   }
 }
 
-CASE(lookup_in_a_small_buffer, .ranks = 1)
-{
+CASE(lookup_in_a_small_buffer, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   CHECK_CODE(1, fi_av_insert(a.av.get(), a.peer(1).data(), 1, nullptr, 0, nullptr));
   for (std::size_t room = 0; room < a.own.size(); ++room) {
@@ -181,8 +166,7 @@ CASE(lookup_in_a_small_buffer, .ranks = 1)
   }
 }
 
-CASE(lookup_of_nothing, .ranks = 1)
-{
+CASE(lookup_of_nothing, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   bytes found(a.own.size());
   for (const fi_addr_t address : {fi_addr_t{0}, fi_addr_t{12345}, fi_addr_t{FI_ADDR_NOTAVAIL}}) {
@@ -191,8 +175,7 @@ CASE(lookup_of_nothing, .ranks = 1)
   }
 }
 
-CASE(straddr, .ranks = 1)
-{
+CASE(straddr, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   const bytes peer = a.peer(7); // needs not be inserted
   char text[256] = "";
@@ -210,8 +193,7 @@ CASE(straddr, .ranks = 1)
   CHECK(std::strncmp(small, text, 7) == 0);
 }
 
-CASE(by_name_and_service, .ranks = 1)
-{
+CASE(by_name_and_service, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   const std::string host = host_of(a.own);
   fi_addr_t got = FI_ADDR_NOTAVAIL;
@@ -219,16 +201,14 @@ CASE(by_name_and_service, .ranks = 1)
   CHECK(a.lookup(got) == a.peer(31));
 }
 
-CASE(by_unknown_name, .ranks = 1)
-{
+CASE(by_unknown_name, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   fi_addr_t got = 0;
   CHECK(fi_av_insertsvc(a.av.get(), "no-such-host.invalid", "20031", &got, 0, nullptr) <= 0);
 }
 
 // All services of a node, then the next node.
-CASE(symmetric, .ranks = 1)
-{
+CASE(symmetric, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   if (family_of(a.own) != AF_INET)
     skip("made for IPv4");
@@ -241,8 +221,7 @@ CASE(symmetric, .ranks = 1)
 }
 
 // Bad addresses among good ones: the count is that of the good ones, the others are marked.
-CASE(failures_among_good_ones, .ranks = 1)
-{
+CASE(failures_among_good_ones, .ranks = 1) {
   for (const auto type : {FI_AV_TABLE, FI_AV_MAP}) {
     const lone_av a(type);
     bytes all = a.peers(6);
@@ -257,8 +236,7 @@ CASE(failures_among_good_ones, .ranks = 1)
   }
 }
 
-CASE(errors_of_each, .ranks = 1)
-{
+CASE(errors_of_each, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   bytes all = a.peers(5);
   spoil(all, 2, a.own.size());
@@ -271,8 +249,7 @@ CASE(errors_of_each, .ranks = 1)
   CHECK_EQ(got[2], static_cast<fi_addr_t>(FI_ADDR_NOTAVAIL));
 }
 
-CASE(many, .ranks = 1)
-{
+CASE(many, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   constexpr std::size_t count = 30'000;
   std::vector<fi_addr_t> got(count);
@@ -282,8 +259,7 @@ CASE(many, .ranks = 1)
     CHECK(a.lookup(got[i]) == a.peer(i));
 }
 
-CASE(events, .ranks = 1)
-{
+CASE(events, .ranks = 1) {
   lone_av a(FI_AV_TABLE, FI_EVENT);
   int context = 0;
   std::array<fi_addr_t, 4> got{};
@@ -327,8 +303,7 @@ CASE(events, .ranks = 1)
 }
 
 // A named AV that must exist and doesn't: MPICH tries that and goes on without.
-CASE(named_and_absent, .ranks = 1)
-{
+CASE(named_and_absent, .ranks = 1) {
   fabric_and_domain base(find_info({}));
   owned_fid<fid_av> av;
   fi_av_attr attr{};
@@ -338,15 +313,13 @@ CASE(named_and_absent, .ranks = 1)
   CHECK(fi_av_open(*base, &attr, av.out(), nullptr) < 0);
 }
 
-CASE(busy_domain, .ranks = 1)
-{
+CASE(busy_domain, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   CHECK_CODE(-FI_EBUSY, fi_close(&a.base.domain->fid));
 }
 
 // Text addresses, where the provider has them: an array of strings.
-CASE(text_addresses, .ranks = 1)
-{
+CASE(text_addresses, .ranks = 1) {
   const info_ptr hints = make_hints({});
   hints->addr_format = FI_ADDR_STR;
   info_ptr list;
@@ -359,7 +332,8 @@ CASE(text_addresses, .ranks = 1)
   CHECK_OK(fi_av_open(*base, &attr, av.out(), nullptr));
   const char *texts[] = {"fi_sockaddr_in://127.0.0.1:20001", "not an address",
                          "fi_sockaddr_in://127.0.0.1:20002"};
-  if (base.info->src_addr && std::strncmp(static_cast<char *>(base.info->src_addr), "fi_shm", 6) == 0)
+  if (base.info->src_addr &&
+      std::strncmp(static_cast<char *>(base.info->src_addr), "fi_shm", 6) == 0)
     skip("text of another kind");
   fi_addr_t got[3] = {};
   CHECK_CODE(2, fi_av_insert(av.get(), texts, 3, got, 0, nullptr));

@@ -18,14 +18,10 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-int wait_limit()
-{
-  return static_cast<int>(default_wait().count());
-}
+int wait_limit() { return static_cast<int>(default_wait().count()); }
 
 // Updates may take a moment to show (fi_cntr(3), NOTES).
-void expect_value(fid_cntr *cntr, std::uint64_t value, where at = where::current())
-{
+void expect_value(fid_cntr *cntr, std::uint64_t value, where at = where::current()) {
   const auto end = clock::now() + default_wait();
   while (fi_cntr_read(cntr) != value) {
     if (clock::now() > end)
@@ -35,8 +31,7 @@ void expect_value(fid_cntr *cntr, std::uint64_t value, where at = where::current
   }
 }
 
-void expect_errors(fid_cntr *cntr, std::uint64_t value, where at = where::current())
-{
+void expect_errors(fid_cntr *cntr, std::uint64_t value, where at = where::current()) {
   const auto end = clock::now() + default_wait();
   while (fi_cntr_readerr(cntr) != value) {
     if (clock::now() > end)
@@ -52,8 +47,7 @@ struct lone_counter {
 
   explicit lone_counter(fi_wait_obj object = FI_WAIT_UNSPEC,
                         fi_threading threading = FI_THREAD_UNSPEC)
-      : base(find_info({.threading = threading}))
-  {
+      : base(find_info({.threading = threading})) {
     fi_cntr_attr attr{};
     attr.wait_obj = object;
     CHECK_OK(fi_cntr_open(*base, &attr, cntr.out(), nullptr));
@@ -62,8 +56,7 @@ struct lone_counter {
 
 } // namespace
 
-CASE(by_hand, .ranks = 1)
-{
+CASE(by_hand, .ranks = 1) {
   const lone_counter c(FI_WAIT_NONE);
   expect_value(c.cntr.get(), 0);
   expect_errors(c.cntr.get(), 0);
@@ -84,8 +77,7 @@ CASE(by_hand, .ranks = 1)
   expect_errors(c.cntr.get(), 0);
 }
 
-CASE(wait_for_what_is_there, .ranks = 1)
-{
+CASE(wait_for_what_is_there, .ranks = 1) {
   const lone_counter c;
   CHECK_OK(fi_cntr_wait(c.cntr.get(), 0, 0));
   CHECK_OK(fi_cntr_set(c.cntr.get(), 7));
@@ -94,8 +86,7 @@ CASE(wait_for_what_is_there, .ranks = 1)
   CHECK_OK(fi_cntr_wait(c.cntr.get(), 3, 1000));
 }
 
-CASE(wait_times_out, .ranks = 1)
-{
+CASE(wait_times_out, .ranks = 1) {
   const lone_counter c;
   for (const int limit : {0, 1, 100}) {
     const auto start = clock::now();
@@ -107,8 +98,7 @@ CASE(wait_times_out, .ranks = 1)
 }
 
 // Another thread changes the value, or the error value; either ends the wait.
-CASE(wait_is_woken, .ranks = 1)
-{
+CASE(wait_is_woken, .ranks = 1) {
   const lone_counter c(FI_WAIT_UNSPEC, FI_THREAD_SAFE);
   for (const bool error : {false, true}) {
     std::thread other([&] {
@@ -130,8 +120,7 @@ CASE(wait_is_woken, .ranks = 1)
   }
 }
 
-CASE(many_counters, .ranks = 1)
-{
+CASE(many_counters, .ranks = 1) {
   fabric_and_domain base(find_info({}));
   std::vector<owned_fid<fid_cntr>> all(200);
   std::uint64_t n = 0;
@@ -146,8 +135,7 @@ CASE(many_counters, .ranks = 1)
 }
 
 // All forms of sending and receiving count, whether they write a completion or not.
-CASE(bound_to_endpoint)
-{
+CASE(bound_to_endpoint) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .counters = true});
   e.meet(t);
   std::uint64_t count = 0;
@@ -177,8 +165,7 @@ CASE(bound_to_endpoint)
 }
 
 // The receiver calls nothing but fi_cntr_wait.
-CASE(wait_makes_progress)
-{
+CASE(wait_makes_progress) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .counters = true});
   e.meet(t);
   constexpr std::size_t count = 50;
@@ -204,8 +191,7 @@ CASE(wait_makes_progress)
 }
 
 // MPICH's way: many short waits with a limit of 0, which must drive the endpoint.
-CASE(wait_with_no_time_makes_progress)
-{
+CASE(wait_with_no_time_makes_progress) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .counters = true});
   e.meet(t);
   op o;
@@ -230,8 +216,7 @@ CASE(wait_with_no_time_makes_progress)
 }
 
 // An operation that fails counts as an error and not as a success.
-CASE(errors_count_apart, .ranks = 1)
-{
+CASE(errors_count_apart, .ranks = 1) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .counters = true});
   e.meet(t);
   op truncated, sent, good, sent_too;
@@ -249,8 +234,7 @@ CASE(errors_count_apart, .ranks = 1)
   expect_errors(e.sent(), 0);
 }
 
-CASE(busy_while_bound, .ranks = 1)
-{
+CASE(busy_while_bound, .ranks = 1) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .counters = true});
   CHECK_CODE(-FI_EBUSY, fi_close(&e.sent()->fid));
   CHECK_CODE(-FI_EBUSY, fi_close(&e.received()->fid));

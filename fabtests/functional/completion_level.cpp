@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::size_t sizes[] = {0, 64, 5'000, 50'000, 1'000'000};
 
-std::string_view level_name(std::uint64_t level)
-{
+std::string_view level_name(std::uint64_t level) {
   return level == FI_INJECT_COMPLETE     ? "FI_INJECT_COMPLETE"
          : level == FI_TRANSMIT_COMPLETE ? "FI_TRANSMIT_COMPLETE"
          : level == FI_DELIVERY_COMPLETE ? "FI_DELIVERY_COMPLETE"
@@ -23,15 +22,13 @@ std::string_view level_name(std::uint64_t level)
 }
 
 void refuse_or_accept(std::uint64_t level, endpoint &e, op &o, std::span<const std::byte> bytes,
-                      std::uint64_t tag)
-{
+                      std::uint64_t tag) {
   const iovec v{const_cast<std::byte *>(bytes.data()), bytes.size()};
   post_sendmsg(e, kind::tagged, {&v, 1}, e.at(1), {.tag = tag}, o, FI_COMPLETION | level);
 }
 
 // Every size with the level as a flag of the call: it arrives, and the completion comes.
-void as_call_flag(team &t, std::uint64_t level)
-{
+void as_call_flag(team &t, std::uint64_t level) {
   endpoint e;
   e.meet(t);
   std::uint64_t tag = 0;
@@ -54,8 +51,7 @@ void as_call_flag(team &t, std::uint64_t level)
 }
 
 // The same as the endpoint's default.
-void as_default(team &t, std::uint64_t level)
-{
+void as_default(team &t, std::uint64_t level) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .tx_op_flags = level}, level_name(level));
   e.meet(t);
   std::uint64_t tag = 0;
@@ -86,8 +82,7 @@ CASE(transmit_complete_default) { as_default(t, FI_TRANSMIT_COMPLETE); }
 CASE(delivery_complete_default) { as_default(t, FI_DELIVERY_COMPLETE); }
 
 // The buffer is the caller's again: what is written into it afterwards must not travel.
-CASE(inject_complete_frees_the_buffer)
-{
+CASE(inject_complete_frees_the_buffer) {
   endpoint e;
   e.meet(t);
   for (std::uint64_t tag = 0; tag < 40; ++tag) {
@@ -112,8 +107,7 @@ CASE(inject_complete_frees_the_buffer)
 
 // With a receive posted, the data are in its buffer when the sender's completion is there. The
 // receiver only makes progress and doesn't read its completion before it looks.
-CASE(delivered_means_placed)
-{
+CASE(delivered_means_placed) {
   endpoint e;
   e.meet(t);
   std::uint64_t tag = 0;
@@ -139,8 +133,7 @@ CASE(delivered_means_placed)
 }
 
 // An unexpected message is delivered when the provider has buffered it: no receive is needed.
-CASE(delivered_without_receive)
-{
+CASE(delivered_without_receive) {
   endpoint e;
   e.meet(t);
   op o;
@@ -159,15 +152,20 @@ CASE(delivered_without_receive)
   t.barrier();
 }
 
-CASE(match_complete)
-{
+CASE(match_complete) {
   endpoint e;
   e.meet(t);
   op o;
   const auto bytes = payload(200, 1);
   const iovec v{const_cast<std::byte *>(bytes.data()), bytes.size()};
-  const fi_msg_tagged m{.msg_iov = &v, .desc = nullptr, .iov_count = 1, .addr = e.at(1), .tag = 1,
-                        .ignore = 0, .context = &o, .data = 0};
+  const fi_msg_tagged m{.msg_iov = &v,
+                        .desc = nullptr,
+                        .iov_count = 1,
+                        .addr = e.at(1),
+                        .tag = 1,
+                        .ignore = 0,
+                        .context = &o,
+                        .data = 0};
   if (t.first()) {
     const ssize_t rc = fi_tsendmsg(e.ep(), &m, FI_COMPLETION | FI_MATCH_COMPLETE);
     const bool refused = rc != 0 && rc != -FI_EAGAIN;
@@ -192,8 +190,7 @@ CASE(match_complete)
 }
 
 // With FI_SELECTIVE_COMPLETION only operations with FI_COMPLETION write an entry.
-CASE(selective)
-{
+CASE(selective) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .bind_flags = FI_SELECTIVE_COMPLETION, .counters = true});
   e.meet(t);
   constexpr std::uint64_t count = 20;
@@ -222,10 +219,9 @@ CASE(selective)
   t.barrier();
 }
 
-// FI_COMPLETION among the default flags: calls without flags write entries after all, and calls with
-// flags decide for themselves.
-CASE(selective_with_default)
-{
+// FI_COMPLETION among the default flags: calls without flags write entries after all, and calls
+// with flags decide for themselves.
+CASE(selective_with_default) {
   request asked{.caps = FI_MSG | FI_TAGGED, .bind_flags = FI_SELECTIVE_COMPLETION};
   asked.tx_op_flags = asked.rx_op_flags = FI_COMPLETION;
   endpoint e(asked);
@@ -249,8 +245,7 @@ CASE(selective_with_default)
 }
 
 // An operation that fails reports it even where nobody asked for its completion.
-CASE(selective_error, .ranks = 1)
-{
+CASE(selective_error, .ranks = 1) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .bind_flags = FI_SELECTIVE_COMPLETION});
   e.meet(t);
   op o, sent;

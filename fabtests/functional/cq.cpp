@@ -14,8 +14,7 @@ namespace fabtest {
 namespace {
 
 // What a format shows of a message to oneself, and nothing beyond.
-void exchange_in_format(team &t, fi_cq_format format)
-{
+void exchange_in_format(team &t, fi_cq_format format) {
   request asked;
   asked.format = format;
   asked.separate_queues = true;
@@ -48,8 +47,7 @@ struct self_traffic {
 
   // So many receives, matched by as many sends; nothing is read.
   void post(std::vector<op> &sends, std::vector<op> &receives,
-            std::vector<std::array<std::byte, 8>> &buffers)
-  {
+            std::vector<std::array<std::byte, 8>> &buffers) {
     for (std::size_t i = 0; i < receives.size(); ++i)
       e.trecv(buffers[i], i, receives[i]);
     for (std::size_t i = 0; i < sends.size(); ++i) {
@@ -67,16 +65,14 @@ CASE(format_msg, .ranks = 1) { exchange_in_format(t, FI_CQ_FORMAT_MSG); }
 CASE(format_data, .ranks = 1) { exchange_in_format(t, FI_CQ_FORMAT_DATA); }
 CASE(format_tagged, .ranks = 1) { exchange_in_format(t, FI_CQ_FORMAT_TAGGED); }
 
-CASE(format_unspecified, .ranks = 1)
-{
+CASE(format_unspecified, .ranks = 1) {
   fabric_and_domain base(find_info({}));
   owned_fid<fid_cq> cq;
   fi_cq_attr attr{};
   CHECK_OK(fi_cq_open(*base, &attr, cq.out(), nullptr));
 }
 
-CASE(size_zero_and_sizes, .ranks = 1)
-{
+CASE(size_zero_and_sizes, .ranks = 1) {
   fabric_and_domain base(find_info({}));
   for (const std::size_t size : {0, 1, 2, 3, 100, 1000, 1024, 50'000}) {
     owned_fid<fid_cq> cq;
@@ -87,8 +83,7 @@ CASE(size_zero_and_sizes, .ranks = 1)
   }
 }
 
-CASE(nothing_to_read, .ranks = 1)
-{
+CASE(nothing_to_read, .ranks = 1) {
   endpoint e;
   e.meet(t);
   fi_cq_tagged_entry entry{};
@@ -102,8 +97,7 @@ CASE(nothing_to_read, .ranks = 1)
 }
 
 // One call returns as many entries as are there and fit, in the order of completion.
-CASE(several_at_once, .ranks = 1)
-{
+CASE(several_at_once, .ranks = 1) {
   request asked;
   asked.separate_queues = true;
   self_traffic s(t, asked);
@@ -136,8 +130,7 @@ CASE(several_at_once, .ranks = 1)
 
 // Many more completions than the queue was opened for: with FI_RM_ENABLED none is lost, though
 // posting may have to wait until some are read.
-CASE(more_completions_than_size)
-{
+CASE(more_completions_than_size) {
   request asked;
   asked.cq_size = 8;
   asked.separate_queues = true;
@@ -163,8 +156,7 @@ CASE(more_completions_than_size)
 }
 
 // While an error waits, reads say -FI_EAVAIL; it is read once, and the queue goes on.
-CASE(error_entry, .ranks = 1)
-{
+CASE(error_entry, .ranks = 1) {
   request asked;
   asked.separate_queues = true;
   endpoint e(asked);
@@ -195,8 +187,7 @@ CASE(error_entry, .ranks = 1)
   e.tx().wait_ok(sent, "send");
 }
 
-CASE(strerror, .ranks = 1)
-{
+CASE(strerror, .ranks = 1) {
   endpoint e;
   char buffer[100] = "";
   const char *text = fi_cq_strerror(e.rx().get(), FI_ETRUNC, nullptr, buffer, sizeof buffer);
@@ -209,8 +200,7 @@ CASE(strerror, .ranks = 1)
 }
 
 // One queue for two endpoints.
-CASE(shared_by_endpoints, .ranks = 1)
-{
+CASE(shared_by_endpoints, .ranks = 1) {
   auto base = std::make_shared<fabric_and_domain>(find_info({}));
   endpoint a(base, {}), b(base, {.enable = false});
   owned_fid<fid_ep> second;
@@ -222,8 +212,8 @@ CASE(shared_by_endpoints, .ranks = 1)
   op sent, received;
   guarded_buffer into(50);
   const auto content = payload(50, 1);
-  POST(a, fi_trecv(second.get(), into.data(), into.size(), nullptr, FI_ADDR_UNSPEC, 1, 0,
-                   &received));
+  POST(a,
+       fi_trecv(second.get(), into.data(), into.size(), nullptr, FI_ADDR_UNSPEC, 1, 0, &received));
   POST(a, fi_tsend(a.ep(), content.data(), content.size(), nullptr, to_second, 1, &sent));
   a.rx().wait_ok(received, "receive at the second endpoint");
   a.rx().wait_ok(sent, "send of the first");

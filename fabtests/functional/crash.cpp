@@ -21,20 +21,15 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-std::chrono::milliseconds death_limit()
-{
-  return config().limit(config().death_limit);
-}
+std::chrono::milliseconds death_limit() { return config().limit(config().death_limit); }
 
-[[noreturn]] void die()
-{
+[[noreturn]] void die() {
   raise(SIGKILL);
   fail("still alive");
 }
 
 // An operation towards a dead peer: refused when posted, or completed with an error in time.
-void expect_failure(endpoint &e, std::string_view what, op &o, const endpoint::posting &attempt)
-{
+void expect_failure(endpoint &e, std::string_view what, op &o, const endpoint::posting &attempt) {
   const auto end = clock::now() + death_limit();
   ssize_t rc = 0;
   while ((rc = attempt()) == -FI_EAGAIN && clock::now() < end) {
@@ -50,21 +45,24 @@ void expect_failure(endpoint &e, std::string_view what, op &o, const endpoint::p
     fail(fmt::format("{} to a dead peer succeeded", what));
 }
 
-void expect_send_failure(endpoint &e, int to, std::size_t size)
-{
+void expect_send_failure(endpoint &e, int to, std::size_t size) {
   op o;
   const auto content = payload(size, 1);
   const iovec v{const_cast<std::byte *>(content.data()), size};
-  const fi_msg_tagged m{.msg_iov = &v, .desc = nullptr, .iov_count = 1, .addr = e.at(to), .tag = 1,
-                        .ignore = 0, .context = &o, .data = 0};
-  expect_failure(e, fmt::format("send of {} bytes", size), o, [&] {
-    return fi_tsendmsg(e.ep(), &m, FI_COMPLETION | FI_DELIVERY_COMPLETE);
-  });
+  const fi_msg_tagged m{.msg_iov = &v,
+                        .desc = nullptr,
+                        .iov_count = 1,
+                        .addr = e.at(to),
+                        .tag = 1,
+                        .ignore = 0,
+                        .context = &o,
+                        .data = 0};
+  expect_failure(e, fmt::format("send of {} bytes", size), o,
+                 [&] { return fi_tsendmsg(e.ep(), &m, FI_COMPLETION | FI_DELIVERY_COMPLETE); });
 }
 
 // Everybody with everybody, small and large.
-void all_to_all(team &t, endpoint &e, const std::vector<int> &ranks, std::uint64_t round)
-{
+void all_to_all(team &t, endpoint &e, const std::vector<int> &ranks, std::uint64_t round) {
   constexpr std::size_t sizes[] = {100, 200'000};
   struct exchange_op {
     op sent, received;
@@ -98,8 +96,7 @@ void all_to_all(team &t, endpoint &e, const std::vector<int> &ranks, std::uint64
 
 } // namespace
 
-CASE(idle_peer, .seconds = 90, .may_die = 0b010)
-{
+CASE(idle_peer, .seconds = 90, .may_die = 0b010) {
   endpoint e;
   e.meet(t);
   all_to_all(t, e, {0, 1}, 1);
@@ -111,8 +108,7 @@ CASE(idle_peer, .seconds = 90, .may_die = 0b010)
   expect_send_failure(e, 1, 1'000'000);
 }
 
-CASE(never_contacted_peer, .seconds = 90, .may_die = 0b010)
-{
+CASE(never_contacted_peer, .seconds = 90, .may_die = 0b010) {
   endpoint e;
   e.meet(t);
   if (!t.first())
@@ -122,8 +118,7 @@ CASE(never_contacted_peer, .seconds = 90, .may_die = 0b010)
 }
 
 // The large send is announced and waits for a receive that will never be posted.
-CASE(receiver_of_rendezvous, .seconds = 90, .may_die = 0b010)
-{
+CASE(receiver_of_rendezvous, .seconds = 90, .may_die = 0b010) {
   endpoint e;
   e.meet(t);
   if (!t.first()) {
@@ -139,8 +134,7 @@ CASE(receiver_of_rendezvous, .seconds = 90, .may_die = 0b010)
 }
 
 // The receive has matched; the data may be there already, or never come.
-CASE(sender_of_rendezvous, .seconds = 90, .may_die = 0b010)
-{
+CASE(sender_of_rendezvous, .seconds = 90, .may_die = 0b010) {
   endpoint e;
   e.meet(t);
   const auto pids = t.pids();
@@ -166,8 +160,7 @@ CASE(sender_of_rendezvous, .seconds = 90, .may_die = 0b010)
 }
 
 // Two survivors talk on while the third is killed with operations open in both directions.
-CASE(others_unaffected, .ranks = 3, .seconds = 90, .may_die = 0b010)
-{
+CASE(others_unaffected, .ranks = 3, .seconds = 90, .may_die = 0b010) {
   endpoint e;
   e.meet(t);
   all_to_all(t, e, {0, 1, 2}, 1);
@@ -190,8 +183,7 @@ CASE(others_unaffected, .ranks = 3, .seconds = 90, .may_die = 0b010)
 }
 
 // Half of the processes go in the middle of an all-to-all.
-CASE(half_of_six, .ranks = 6, .seconds = 120, .may_die = 0b101010)
-{
+CASE(half_of_six, .ranks = 6, .seconds = 120, .may_die = 0b101010) {
   endpoint e;
   e.meet(t);
   all_to_all(t, e, {0, 1, 2, 3, 4, 5}, 1);
@@ -212,8 +204,7 @@ CASE(half_of_six, .ranks = 6, .seconds = 120, .may_die = 0b101010)
 }
 
 // What arrived whole before the sender was killed can still be received.
-CASE(messages_of_the_dead, .seconds = 90, .may_die = 0b001)
-{
+CASE(messages_of_the_dead, .seconds = 90, .may_die = 0b001) {
   endpoint e;
   e.meet(t);
   constexpr std::size_t count = 50;
@@ -240,10 +231,9 @@ CASE(messages_of_the_dead, .seconds = 90, .may_die = 0b001)
   }
 }
 
-// Rank 2 takes the address of rank 1 after that was killed. It must reach others at once, be reached
-// by them, and never see what was meant for its predecessor.
-CASE(restart_on_the_same_address, .ranks = 3, .seconds = 120, .may_die = 0b010)
-{
+// Rank 2 takes the address of rank 1 after that was killed. It must reach others at once, be
+// reached by them, and never see what was meant for its predecessor.
+CASE(restart_on_the_same_address, .ranks = 3, .seconds = 120, .may_die = 0b010) {
   constexpr std::uint64_t old_tag = 1, new_tag = 2;
   std::optional<endpoint> e;
   if (t.rank() < 2)

@@ -23,8 +23,7 @@ struct bare_endpoint {
   owned_fid<fid_cq> cq;
   owned_fid<fid_ep> ep;
 
-  bare_endpoint() : base(find_info({}))
-  {
+  bare_endpoint() : base(find_info({})) {
     fi_av_attr av_attr{};
     av_attr.type = FI_AV_TABLE;
     CHECK_OK(fi_av_open(*base, &av_attr, av.out(), nullptr));
@@ -36,8 +35,7 @@ struct bare_endpoint {
 };
 
 // All members of an op table behind its size are function pointers.
-void check_no_holes(const char *what, const void *table)
-{
+void check_no_holes(const char *what, const void *table) {
   if (!table)
     fail(fmt::format("{} is NULL", what));
   std::size_t size = 0;
@@ -50,31 +48,27 @@ void check_no_holes(const char *what, const void *table)
 
 } // namespace
 
-CASE(enable_without_queue, .ranks = 1)
-{
+CASE(enable_without_queue, .ranks = 1) {
   bare_endpoint e;
   CHECK_OK(fi_ep_bind(e.ep.get(), &e.av->fid, 0));
   CHECK_CODE(-FI_ENOCQ, fi_enable(e.ep.get()));
 }
 
-CASE(enable_without_receive_queue, .ranks = 1)
-{
+CASE(enable_without_receive_queue, .ranks = 1) {
   bare_endpoint e;
   CHECK_OK(fi_ep_bind(e.ep.get(), &e.av->fid, 0));
   CHECK_OK(fi_ep_bind(e.ep.get(), &e.cq->fid, FI_TRANSMIT));
   CHECK_CODE(-FI_ENOCQ, fi_enable(e.ep.get()));
 }
 
-CASE(enable_without_av, .ranks = 1)
-{
+CASE(enable_without_av, .ranks = 1) {
   bare_endpoint e;
   CHECK_OK(fi_ep_bind(e.ep.get(), &e.cq->fid, FI_TRANSMIT | FI_RECV));
   CHECK(fi_enable(e.ep.get()) < 0);
 }
 
 // What was missing can be bound after a failed attempt.
-CASE(enable_after_all, .ranks = 1)
-{
+CASE(enable_after_all, .ranks = 1) {
   bare_endpoint e;
   CHECK(fi_enable(e.ep.get()) < 0);
   CHECK_OK(fi_ep_bind(e.ep.get(), &e.av->fid, 0));
@@ -82,8 +76,7 @@ CASE(enable_after_all, .ranks = 1)
   CHECK_OK(fi_enable(e.ep.get()));
 }
 
-CASE(operations_before_enable, .ranks = 1)
-{
+CASE(operations_before_enable, .ranks = 1) {
   bare_endpoint e;
   CHECK_OK(fi_ep_bind(e.ep.get(), &e.av->fid, 0));
   CHECK_OK(fi_ep_bind(e.ep.get(), &e.cq->fid, FI_TRANSMIT | FI_RECV));
@@ -95,8 +88,7 @@ CASE(operations_before_enable, .ranks = 1)
   CHECK(fi_tsend(e.ep.get(), buffer.data(), 8, nullptr, 0, 0, &o) < 0);
 }
 
-CASE(bind_with_wrong_flags, .ranks = 1)
-{
+CASE(bind_with_wrong_flags, .ranks = 1) {
   bare_endpoint e;
   CHECK(fi_ep_bind(e.ep.get(), &e.cq->fid, FI_MULTI_RECV) < 0);
   CHECK_OK(fi_ep_bind(e.ep.get(), &e.cq->fid, FI_TRANSMIT | FI_RECV));
@@ -107,8 +99,7 @@ CASE(bind_with_wrong_flags, .ranks = 1)
   CHECK(fi_ep_bind(e.ep.get(), &second->fid, FI_TRANSMIT) < 0); // one queue for each direction
 }
 
-CASE(name_needs_room, .ranks = 1)
-{
+CASE(name_needs_room, .ranks = 1) {
   endpoint e;
   const bytes name = e.name();
   for (std::size_t room = 0; room < name.size(); ++room) {
@@ -127,15 +118,13 @@ CASE(name_needs_room, .ranks = 1)
   CHECK(large == name);
 }
 
-CASE(names_differ, .ranks = 1)
-{
+CASE(names_differ, .ranks = 1) {
   endpoint a, b;
   CHECK(a.name() != b.name());
 }
 
 // A name that a closed endpoint had is free again.
-CASE(setname, .ranks = 1)
-{
+CASE(setname, .ranks = 1) {
   bytes name;
   {
     endpoint e;
@@ -153,8 +142,7 @@ CASE(setname, .ranks = 1)
   CHECK(name_of(e.ep.get()) == name);
 }
 
-CASE(options, .ranks = 1)
-{
+CASE(options, .ranks = 1) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_MULTI_RECV}, "FI_MULTI_RECV");
   fid_t fid = &e.ep()->fid;
   std::size_t value = 300, size = sizeof value;
@@ -171,8 +159,7 @@ CASE(options, .ranks = 1)
   CHECK(fi_setopt(fid, 77, FI_OPT_MIN_MULTI_RECV, &value, sizeof value) < 0);
 }
 
-CASE(default_flags, .ranks = 1)
-{
+CASE(default_flags, .ranks = 1) {
   endpoint e;
   std::uint64_t flags = FI_TRANSMIT;
   if (fi_control(&e.ep()->fid, FI_GETOPSFLAG, &flags) == -FI_ENOSYS)
@@ -186,8 +173,7 @@ CASE(default_flags, .ranks = 1)
   CHECK(fi_control(&e.ep()->fid, FI_SETOPSFLAG, &flags) < 0); // one direction at a time
 }
 
-CASE(cancel, .ranks = 1)
-{
+CASE(cancel, .ranks = 1) {
   endpoint e;
   e.meet(t);
   op first, second, sent;
@@ -210,8 +196,7 @@ CASE(cancel, .ranks = 1)
 }
 
 // Of several with the same context one is cancelled by each call; an unknown one changes nothing.
-CASE(cancel_one_of_several, .ranks = 1)
-{
+CASE(cancel_one_of_several, .ranks = 1) {
   endpoint e;
   e.meet(t);
   op same, unknown;
@@ -227,8 +212,7 @@ CASE(cancel_one_of_several, .ranks = 1)
   }
 }
 
-CASE(cancel_what_is_over, .ranks = 1)
-{
+CASE(cancel_what_is_over, .ranks = 1) {
   endpoint e;
   e.meet(t);
   op sent, received;
@@ -242,8 +226,7 @@ CASE(cancel_what_is_over, .ranks = 1)
 }
 
 // What is in use can't be closed, and works on as if nobody had tried.
-CASE(busy, .ranks = 1)
-{
+CASE(busy, .ranks = 1) {
   endpoint e;
   e.meet(t);
   CHECK_CODE(-FI_EBUSY, fi_close(&e.rx().get()->fid));
@@ -260,8 +243,7 @@ CASE(busy, .ranks = 1)
   verify(into.span(), 1);
 }
 
-CASE(closed_with_receives_posted, .ranks = 1)
-{
+CASE(closed_with_receives_posted, .ranks = 1) {
   std::array<std::byte, 8> buffer{};
   op ops[20];
   endpoint e;
@@ -273,8 +255,7 @@ CASE(closed_with_receives_posted, .ranks = 1)
 }
 
 // Nothing is left behind: no descriptor, no thread, no growing memory.
-CASE(opened_and_closed_a_hundred_times, .ranks = 1, .seconds = 120)
-{
+CASE(opened_and_closed_a_hundred_times, .ranks = 1, .seconds = 120) {
   const auto once = [&] {
     endpoint e;
     op sent, received;
@@ -297,8 +278,7 @@ CASE(opened_and_closed_a_hundred_times, .ranks = 1, .seconds = 120)
   CHECK(resident_bytes() < memory + (8u << 20));
 }
 
-CASE(several_in_one_domain, .ranks = 1)
-{
+CASE(several_in_one_domain, .ranks = 1) {
   auto base = std::make_shared<fabric_and_domain>(find_info({}));
   endpoint a(base, {}), b(base, {});
   const fi_addr_t to_b = a.add(b.name());
@@ -312,8 +292,7 @@ CASE(several_in_one_domain, .ranks = 1)
   verify(into.span(), 1);
 }
 
-CASE(several_domains, .ranks = 1)
-{
+CASE(several_domains, .ranks = 1) {
   endpoint a, b, c;
   const fi_addr_t ab = a.add(b.name()), bc = b.add(c.name()), ca = c.add(a.name());
   op sends[3], receives[3];
@@ -334,8 +313,7 @@ CASE(several_domains, .ranks = 1)
 }
 
 // Applications call what a table offers without looking; a slot must answer, if only -FI_ENOSYS.
-CASE(no_holes_in_op_tables, .ranks = 1)
-{
+CASE(no_holes_in_op_tables, .ranks = 1) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .counters = true});
   check_no_holes("fabric fi_ops", e.fabric()->fid.ops);
   check_no_holes("fabric ops", e.fabric()->ops);

@@ -24,8 +24,7 @@ struct lone_queue {
   owned_fid<fid_eq> eq;
 
   explicit lone_queue(fi_wait_obj object = FI_WAIT_UNSPEC, std::size_t size = 0)
-      : info(find_info({.threading = FI_THREAD_SAFE}))
-  {
+      : info(find_info({.threading = FI_THREAD_SAFE})) {
     CHECK_OK(fi_fabric(info->fabric_attr, fabric.out(), nullptr));
     fi_eq_attr attr{};
     attr.flags = FI_WRITE;
@@ -34,8 +33,7 @@ struct lone_queue {
     CHECK_OK(fi_eq_open(fabric.get(), &attr, eq.out(), nullptr));
   }
 
-  void write(std::uint64_t data) const
-  {
+  void write(std::uint64_t data) const {
     fi_eq_entry entry{};
     entry.fid = &eq->fid;
     entry.data = data;
@@ -44,8 +42,7 @@ struct lone_queue {
                fi_eq_write(eq.get(), FI_NOTIFY, &entry, sizeof entry, 0));
   }
 
-  void expect(std::uint64_t data, std::uint64_t flags = 0) const
-  {
+  void expect(std::uint64_t data, std::uint64_t flags = 0) const {
     fi_eq_entry entry{};
     std::uint32_t event = 0;
     CHECK_CODE(static_cast<long>(sizeof entry),
@@ -56,8 +53,7 @@ struct lone_queue {
     CHECK(entry.context == eq.get());
   }
 
-  void expect_nothing() const
-  {
+  void expect_nothing() const {
     fi_eq_entry entry{};
     std::uint32_t event = 0;
     CHECK_CODE(-FI_EAGAIN, fi_eq_read(eq.get(), &event, &entry, sizeof entry, 0));
@@ -66,8 +62,7 @@ struct lone_queue {
 
 } // namespace
 
-CASE(write_and_read, .ranks = 1)
-{
+CASE(write_and_read, .ranks = 1) {
   const lone_queue q;
   q.expect_nothing();
   q.write(1);
@@ -75,8 +70,7 @@ CASE(write_and_read, .ranks = 1)
   q.expect_nothing();
 }
 
-CASE(many_in_order, .ranks = 1)
-{
+CASE(many_in_order, .ranks = 1) {
   const lone_queue q(FI_WAIT_UNSPEC, 2000);
   for (std::uint64_t i = 0; i < 2000; ++i)
     q.write(i);
@@ -85,8 +79,7 @@ CASE(many_in_order, .ranks = 1)
   q.expect_nothing();
 }
 
-CASE(peek, .ranks = 1)
-{
+CASE(peek, .ranks = 1) {
   const lone_queue q;
   q.write(7);
   q.write(8);
@@ -98,8 +91,7 @@ CASE(peek, .ranks = 1)
 }
 
 // An event that doesn't fit is refused and kept, or cut; nothing is written behind the buffer.
-CASE(buffer_too_small, .ranks = 1)
-{
+CASE(buffer_too_small, .ranks = 1) {
   const lone_queue q;
   q.write(3);
   char small[8] = {0, 0, 0, 0, 'x', 'x', 'x', 'x'};
@@ -111,23 +103,20 @@ CASE(buffer_too_small, .ranks = 1)
     q.expect(3);
 }
 
-CASE(no_error_waits, .ranks = 1)
-{
+CASE(no_error_waits, .ranks = 1) {
   const lone_queue q;
   fi_eq_err_entry error{};
   CHECK_CODE(-FI_EAGAIN, fi_eq_readerr(q.eq.get(), &error, 0));
 }
 
-CASE(strerror, .ranks = 1)
-{
+CASE(strerror, .ranks = 1) {
   const lone_queue q;
   char buffer[64] = "";
   CHECK(fi_eq_strerror(q.eq.get(), FI_ECONNREFUSED, nullptr, buffer, sizeof buffer) != nullptr);
   CHECK(std::memchr(buffer, 0, sizeof buffer) != nullptr);
 }
 
-CASE(sread_times_out, .ranks = 1)
-{
+CASE(sread_times_out, .ranks = 1) {
   const lone_queue q;
   fi_eq_entry entry{};
   std::uint32_t event = 0;
@@ -139,8 +128,7 @@ CASE(sread_times_out, .ranks = 1)
   }
 }
 
-CASE(sread_is_woken, .ranks = 1)
-{
+CASE(sread_is_woken, .ranks = 1) {
   const lone_queue q;
   for (std::uint64_t i = 0; i < 20; ++i) {
     std::thread writer([&] {
@@ -160,8 +148,7 @@ CASE(sread_is_woken, .ranks = 1)
   }
 }
 
-CASE(descriptor, .ranks = 1)
-{
+CASE(descriptor, .ranks = 1) {
   const lone_queue q(FI_WAIT_FD);
   int fd = -1;
   CHECK_OK(fi_control(&q.eq->fid, FI_GETWAIT, &fd));
@@ -177,8 +164,7 @@ CASE(descriptor, .ranks = 1)
   }
 }
 
-CASE(busy_fabric, .ranks = 1)
-{
+CASE(busy_fabric, .ranks = 1) {
   const lone_queue q;
   CHECK_CODE(-FI_EBUSY, fi_close(&q.fabric->fid));
 }

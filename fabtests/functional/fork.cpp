@@ -15,8 +15,7 @@ namespace fabtest {
 
 namespace {
 
-void exchange(team &t, endpoint &e, std::uint64_t n)
-{
+void exchange(team &t, endpoint &e, std::uint64_t n) {
   op sent, received;
   std::vector<std::byte> into(30'000);
   const auto content = payload(into.size(), n * 2 + static_cast<std::uint64_t>(t.rank()));
@@ -27,8 +26,7 @@ void exchange(team &t, endpoint &e, std::uint64_t n)
   verify(into, n * 2 + static_cast<std::uint64_t>(t.other()));
 }
 
-template <class F> void with_child(const F &child, int expected_status)
-{
+template <class F> void with_child(const F &child, int expected_status) {
   const pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
@@ -43,8 +41,7 @@ template <class F> void with_child(const F &child, int expected_status)
 
 } // namespace
 
-CASE(child_ends_at_once)
-{
+CASE(child_ends_at_once) {
   endpoint e;
   e.meet(t);
   for (std::uint64_t n = 0; n < 20; ++n) {
@@ -56,8 +53,7 @@ CASE(child_ends_at_once)
 }
 
 // Static destructors run in the child, the library's among them.
-CASE(child_calls_exit)
-{
+CASE(child_calls_exit) {
   endpoint e;
   e.meet(t);
   exchange(t, e, 1);
@@ -66,8 +62,7 @@ CASE(child_calls_exit)
   t.barrier();
 }
 
-CASE(child_runs_a_program)
-{
+CASE(child_runs_a_program) {
   endpoint e;
   e.meet(t);
   exchange(t, e, 1);
@@ -77,8 +72,7 @@ CASE(child_runs_a_program)
 }
 
 // The child writes over all it inherited; the parent's buffers, posted or not, stay its own.
-CASE(child_writes_over_its_memory)
-{
+CASE(child_writes_over_its_memory) {
   endpoint e;
   e.meet(t);
   op sent, received;

@@ -15,14 +15,10 @@ namespace {
 
 constexpr std::uint32_t api = FI_VERSION(1, 17);
 
-int ask(const fi_info *hints, info_ptr &list)
-{
-  return get_info(hints, {}, list);
-}
+int ask(const fi_info *hints, info_ptr &list) { return get_info(hints, {}, list); }
 
 // Asks with changed hints. Nothing: refused, with the one right code.
-info_ptr ask_with(const std::function<void(fi_info &)> &change, where at = where::current())
-{
+info_ptr ask_with(const std::function<void(fi_info &)> &change, where at = where::current()) {
   const info_ptr hints = make_hints({});
   change(*hints);
   info_ptr list;
@@ -34,47 +30,43 @@ info_ptr ask_with(const std::function<void(fi_info &)> &change, where at = where
   return list;
 }
 
-void for_each(const info_ptr &list, const std::function<void(const fi_info &)> &look)
-{
+void for_each(const info_ptr &list, const std::function<void(const fi_info &)> &look) {
   for (const fi_info *i = list.get(); i; i = i->next)
     look(*i);
 }
 
-const std::uint64_t *provider_caps()
-{
-  static const std::uint64_t all[] = {
-      FI_MSG,
-      FI_TAGGED,
-      FI_MSG | FI_SEND,
-      FI_MSG | FI_RECV,
-      FI_RMA,
-      FI_ATOMIC,
-      FI_COLLECTIVE | FI_MSG,
-      FI_MSG | FI_MULTI_RECV,
-      FI_MSG | FI_SOURCE,
-      FI_MSG | FI_SOURCE | FI_SOURCE_ERR,
-      FI_MSG | FI_DIRECTED_RECV,
-      FI_TAGGED | FI_DIRECTED_RECV,
-      FI_MSG | FI_FENCE,
-      FI_MSG | FI_LOCAL_COMM,
-      FI_MSG | FI_REMOTE_COMM,
-      FI_MSG | FI_LOCAL_COMM | FI_REMOTE_COMM,
-      FI_MSG | FI_SHARED_AV,
-      FI_MSG | FI_TRIGGER,
-      FI_MSG | FI_NAMED_RX_CTX,
-      FI_RMA | FI_RMA_EVENT,
-      FI_MSG | FI_HMEM,
-      FI_MSG | FI_MULTICAST,
-      FI_MSG | FI_AV_USER_ID,
-      0};
+const std::uint64_t *provider_caps() {
+  static const std::uint64_t all[] = {FI_MSG,
+                                      FI_TAGGED,
+                                      FI_MSG | FI_SEND,
+                                      FI_MSG | FI_RECV,
+                                      FI_RMA,
+                                      FI_ATOMIC,
+                                      FI_COLLECTIVE | FI_MSG,
+                                      FI_MSG | FI_MULTI_RECV,
+                                      FI_MSG | FI_SOURCE,
+                                      FI_MSG | FI_SOURCE | FI_SOURCE_ERR,
+                                      FI_MSG | FI_DIRECTED_RECV,
+                                      FI_TAGGED | FI_DIRECTED_RECV,
+                                      FI_MSG | FI_FENCE,
+                                      FI_MSG | FI_LOCAL_COMM,
+                                      FI_MSG | FI_REMOTE_COMM,
+                                      FI_MSG | FI_LOCAL_COMM | FI_REMOTE_COMM,
+                                      FI_MSG | FI_SHARED_AV,
+                                      FI_MSG | FI_TRIGGER,
+                                      FI_MSG | FI_NAMED_RX_CTX,
+                                      FI_RMA | FI_RMA_EVENT,
+                                      FI_MSG | FI_HMEM,
+                                      FI_MSG | FI_MULTICAST,
+                                      FI_MSG | FI_AV_USER_ID,
+                                      0};
   return all;
 }
 
 } // namespace
 
 // Without hints everything is shown: RDM first, all parts filled in.
-CASE(without_hints, .ranks = 1)
-{
+CASE(without_hints, .ranks = 1) {
   const auto &name = config().provider;
   if (!name.empty())
     setenv("FI_PROVIDER", name.c_str(), 1);
@@ -98,8 +90,7 @@ CASE(without_hints, .ranks = 1)
   CHECK(seen);
 }
 
-CASE(capabilities, .ranks = 1)
-{
+CASE(capabilities, .ranks = 1) {
   for (const std::uint64_t *caps = provider_caps(); *caps; ++caps) {
     const auto list = ask_with([&](fi_info &h) { h.caps = *caps; });
     for_each(list, [&](const fi_info &i) {
@@ -110,8 +101,7 @@ CASE(capabilities, .ranks = 1)
 }
 
 // Bits that mean nothing, and capabilities of a context that the whole lacks.
-CASE(nonsense_is_refused, .ranks = 1)
-{
+CASE(nonsense_is_refused, .ranks = 1) {
   info_ptr list;
   const info_ptr hints = make_hints({});
   hints->caps |= std::uint64_t{1} << 62;
@@ -124,8 +114,7 @@ CASE(nonsense_is_refused, .ranks = 1)
   CHECK(ask(hints.get(), list) != 0);
 }
 
-CASE(endpoint_type, .ranks = 1)
-{
+CASE(endpoint_type, .ranks = 1) {
   for (const auto type : {FI_EP_RDM, FI_EP_MSG, FI_EP_DGRAM, FI_EP_SOCK_STREAM}) {
     const auto list = ask_with([&](fi_info &h) { h.ep_attr->type = type; });
     for_each(list, [&](const fi_info &i) { CHECK_EQ(i.ep_attr->type, type); });
@@ -134,11 +123,9 @@ CASE(endpoint_type, .ranks = 1)
 }
 
 // No mode that the application didn't offer.
-CASE(modes, .ranks = 1)
-{
-  for (const std::uint64_t offered :
-       {std::uint64_t{0}, std::uint64_t{FI_CONTEXT}, std::uint64_t{FI_CONTEXT | FI_CONTEXT2},
-        ~std::uint64_t{0}}) {
+CASE(modes, .ranks = 1) {
+  for (const std::uint64_t offered : {std::uint64_t{0}, std::uint64_t{FI_CONTEXT},
+                                      std::uint64_t{FI_CONTEXT | FI_CONTEXT2}, ~std::uint64_t{0}}) {
     const auto list = ask_with([&](fi_info &h) { h.mode = offered; });
     for_each(list, [&](const fi_info &i) {
       CHECK((i.mode & ~offered) == 0);
@@ -148,8 +135,7 @@ CASE(modes, .ranks = 1)
   }
 }
 
-CASE(memory_registration_modes, .ranks = 1)
-{
+CASE(memory_registration_modes, .ranks = 1) {
   for (const int offered : {0, FI_MR_LOCAL, FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
                             FI_MR_LOCAL | FI_MR_ENDPOINT}) {
     const auto list = ask_with([&](fi_info &h) { h.domain_attr->mr_mode = offered; });
@@ -157,8 +143,7 @@ CASE(memory_registration_modes, .ranks = 1)
   }
 }
 
-CASE(ordering, .ranks = 1)
-{
+CASE(ordering, .ranks = 1) {
   for (const std::uint64_t order :
        {FI_ORDER_SAS, FI_ORDER_SAW, FI_ORDER_RAR, FI_ORDER_RAW, FI_ORDER_WAR, FI_ORDER_WAW,
         FI_ORDER_SAR, FI_ORDER_WAS, FI_ORDER_RAS}) {
@@ -178,8 +163,7 @@ CASE(ordering, .ranks = 1)
 }
 
 // What is advertised can be asked for; what is returned is never less than what was asked for.
-CASE(sizes, .ranks = 1)
-{
+CASE(sizes, .ranks = 1) {
   struct field {
     const char *name;
     std::size_t *(*at)(fi_info &);
@@ -217,8 +201,7 @@ CASE(sizes, .ranks = 1)
 }
 
 // Applications (MPICH among them) check that they get the very level that they asked for.
-CASE(threading, .ranks = 1)
-{
+CASE(threading, .ranks = 1) {
   for (const auto level : {FI_THREAD_SAFE, FI_THREAD_FID, FI_THREAD_DOMAIN, FI_THREAD_COMPLETION,
                            FI_THREAD_ENDPOINT}) {
     const auto list = ask_with([&](fi_info &h) { h.domain_attr->threading = level; });
@@ -231,8 +214,7 @@ CASE(threading, .ranks = 1)
   }
 }
 
-CASE(progress, .ranks = 1)
-{
+CASE(progress, .ranks = 1) {
   for (const auto model : {FI_PROGRESS_AUTO, FI_PROGRESS_MANUAL}) {
     const auto list = ask_with([&](fi_info &h) {
       h.domain_attr->control_progress = model;
@@ -246,8 +228,7 @@ CASE(progress, .ranks = 1)
   }
 }
 
-CASE(resource_management, .ranks = 1)
-{
+CASE(resource_management, .ranks = 1) {
   for (const auto how : {FI_RM_ENABLED, FI_RM_DISABLED}) {
     const auto list = ask_with([&](fi_info &h) { h.domain_attr->resource_mgmt = how; });
     for_each(list, [&](const fi_info &i) {
@@ -257,8 +238,7 @@ CASE(resource_management, .ranks = 1)
   }
 }
 
-CASE(av_type, .ranks = 1)
-{
+CASE(av_type, .ranks = 1) {
   for (const auto type : {FI_AV_TABLE, FI_AV_MAP}) {
     const auto list = ask_with([&](fi_info &h) { h.domain_attr->av_type = type; });
     for_each(list, [&](const fi_info &i) {
@@ -267,8 +247,7 @@ CASE(av_type, .ranks = 1)
   }
 }
 
-CASE(op_flags, .ranks = 1)
-{
+CASE(op_flags, .ranks = 1) {
   for (const std::uint64_t flag : {FI_COMPLETION, FI_INJECT_COMPLETE, FI_TRANSMIT_COMPLETE,
                                    FI_DELIVERY_COMPLETE, FI_MATCH_COMPLETE}) {
     const auto list = ask_with([&](fi_info &h) { h.tx_attr->op_flags = flag; });
@@ -276,8 +255,7 @@ CASE(op_flags, .ranks = 1)
   }
 }
 
-CASE(names, .ranks = 1)
-{
+CASE(names, .ranks = 1) {
   const info_ptr known = find_info({});
   const auto set = [](char *&field, const char *value) {
     std::free(field);
@@ -300,8 +278,7 @@ CASE(names, .ranks = 1)
 }
 
 // An answer serves as hints, and opens.
-CASE(answer_as_hints, .ranks = 1)
-{
+CASE(answer_as_hints, .ranks = 1) {
   const info_ptr first = find_info({});
   info_ptr again;
   CHECK_OK(ask(first.get(), again));
@@ -310,8 +287,7 @@ CASE(answer_as_hints, .ranks = 1)
   CHECK_OK(fi_endpoint(*base, base.info.get(), ep.out(), nullptr));
 }
 
-CASE(versions, .ranks = 1)
-{
+CASE(versions, .ranks = 1) {
   for (int minor = 0; minor <= 17; ++minor) {
     const info_ptr hints = make_hints({});
     fi_info *list = nullptr;
@@ -326,8 +302,7 @@ CASE(versions, .ranks = 1)
   CHECK(fi_getinfo(FI_VERSION(9, 0), nullptr, nullptr, 0, nullptr, &list) != 0);
 }
 
-CASE(names_of_providers_only, .ranks = 1)
-{
+CASE(names_of_providers_only, .ranks = 1) {
   const info_ptr hints = make_hints({});
   fi_info *list = nullptr;
   CHECK_OK(fi_getinfo(api, nullptr, nullptr, FI_PROV_ATTR_ONLY, hints.get(), &list));

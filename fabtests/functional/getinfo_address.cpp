@@ -20,8 +20,7 @@ struct answer {
   info_ptr list;
 };
 
-answer ask(const char *node, const char *service, std::uint64_t flags, const fi_info *hints)
-{
+answer ask(const char *node, const char *service, std::uint64_t flags, const fi_info *hints) {
   fi_info *list = nullptr;
   answer a;
   a.code = fi_getinfo(api, node, service, flags, hints, &list);
@@ -29,33 +28,26 @@ answer ask(const char *node, const char *service, std::uint64_t flags, const fi_
   return a;
 }
 
-info_ptr socket_hints()
-{
+info_ptr socket_hints() {
   const info_ptr info = find_info({});
   if (!is_socket_format(info->addr_format))
     skip("addresses are not socket addresses");
   return make_hints({});
 }
 
-bytes source(const fi_info &i)
-{
+bytes source(const fi_info &i) {
   const auto *p = static_cast<const std::byte *>(i.src_addr);
   return p ? bytes(p, p + i.src_addrlen) : bytes{};
 }
 
-bytes destination(const fi_info &i)
-{
+bytes destination(const fi_info &i) {
   const auto *p = static_cast<const std::byte *>(i.dest_addr);
   return p ? bytes(p, p + i.dest_addrlen) : bytes{};
 }
 
-std::string own_node()
-{
-  return config().node.empty() ? "127.0.0.1" : config().node;
-}
+std::string own_node() { return config().node.empty() ? "127.0.0.1" : config().node; }
 
-void set_address(void *&address, std::size_t &size, const bytes &value)
-{
+void set_address(void *&address, std::size_t &size, const bytes &value) {
   address = std::malloc(value.size());
   std::memcpy(address, value.data(), value.size());
   size = value.size();
@@ -63,8 +55,7 @@ void set_address(void *&address, std::size_t &size, const bytes &value)
 
 } // namespace
 
-CASE(source_node_and_service, .ranks = 1)
-{
+CASE(source_node_and_service, .ranks = 1) {
   const info_ptr hints = socket_hints();
   const auto a = ask(own_node().c_str(), "23456", FI_SOURCE, hints.get());
   CHECK_OK(a.code);
@@ -72,32 +63,28 @@ CASE(source_node_and_service, .ranks = 1)
   CHECK(a.list->dest_addr == nullptr);
 }
 
-CASE(source_node_alone, .ranks = 1)
-{
+CASE(source_node_alone, .ranks = 1) {
   const info_ptr hints = socket_hints();
   const auto a = ask(own_node().c_str(), nullptr, FI_SOURCE, hints.get());
   CHECK_OK(a.code);
   CHECK_EQ(host_of(source(*a.list)), own_node());
 }
 
-CASE(source_service_alone, .ranks = 1)
-{
+CASE(source_service_alone, .ranks = 1) {
   const info_ptr hints = socket_hints();
   const auto a = ask(nullptr, "23456", FI_SOURCE, hints.get());
   CHECK_OK(a.code);
   CHECK_EQ(port_of(source(*a.list)), 23456u);
 }
 
-CASE(destination_node_and_service, .ranks = 1)
-{
+CASE(destination_node_and_service, .ranks = 1) {
   const info_ptr hints = socket_hints();
   const auto a = ask(own_node().c_str(), "23456", 0, hints.get());
   CHECK_OK(a.code);
   CHECK(destination(*a.list) == socket_address(own_node(), 23456));
 }
 
-CASE(text_as_node, .ranks = 1)
-{
+CASE(text_as_node, .ranks = 1) {
   const info_ptr hints = socket_hints();
   const std::string text = "fi_sockaddr_in://" + own_node() + ":23456";
   const auto a = ask(text.c_str(), nullptr, FI_SOURCE, hints.get());
@@ -105,8 +92,7 @@ CASE(text_as_node, .ranks = 1)
   CHECK(source(*a.list) == socket_address(own_node(), 23456));
 }
 
-CASE(source_in_hints, .ranks = 1)
-{
+CASE(source_in_hints, .ranks = 1) {
   const info_ptr hints = socket_hints();
   hints->addr_format = FI_SOCKADDR_IN;
   set_address(hints->src_addr, hints->src_addrlen, socket_address(own_node(), 23457));
@@ -115,8 +101,7 @@ CASE(source_in_hints, .ranks = 1)
   CHECK(source(*a.list) == socket_address(own_node(), 23457));
 }
 
-CASE(destination_in_hints, .ranks = 1)
-{
+CASE(destination_in_hints, .ranks = 1) {
   const info_ptr hints = socket_hints();
   hints->addr_format = FI_SOCKADDR_IN;
   set_address(hints->dest_addr, hints->dest_addrlen, socket_address(own_node(), 23458));
@@ -126,25 +111,22 @@ CASE(destination_in_hints, .ranks = 1)
 }
 
 // An address of another host can't be a source.
-CASE(foreign_source_is_refused, .ranks = 1)
-{
+CASE(foreign_source_is_refused, .ranks = 1) {
   const info_ptr hints = socket_hints();
   const auto a = ask("192.0.2.77", "23456", FI_SOURCE, hints.get()); // TEST-NET-1
   CHECK(a.code != 0);
 }
 
-CASE(unknown_node_is_refused, .ranks = 1)
-{
+CASE(unknown_node_is_refused, .ranks = 1) {
   const info_ptr hints = socket_hints();
   CHECK(ask("no-such-host.invalid", nullptr, FI_NUMERICHOST, hints.get()).code != 0);
   CHECK(ask("localhost", nullptr, FI_NUMERICHOST | FI_SOURCE, hints.get()).code != 0);
 }
 
-CASE(formats, .ranks = 1)
-{
+CASE(formats, .ranks = 1) {
   socket_hints();
-  for (const std::uint32_t format : {FI_SOCKADDR, FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_ADDR_STR,
-                                     FI_SOCKADDR_IB, FI_ADDR_PSMX2}) {
+  for (const std::uint32_t format :
+       {FI_SOCKADDR, FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_ADDR_STR, FI_SOCKADDR_IB, FI_ADDR_PSMX2}) {
     const info_ptr hints = make_hints({});
     hints->addr_format = format;
     const auto a = ask(nullptr, nullptr, 0, hints.get());
@@ -161,8 +143,7 @@ CASE(formats, .ranks = 1)
 }
 
 // An endpoint that is opened from it has the address.
-CASE(endpoint_gets_the_address, .ranks = 1)
-{
+CASE(endpoint_gets_the_address, .ranks = 1) {
   const info_ptr hints = socket_hints();
   bytes name;
   {

@@ -16,8 +16,7 @@ namespace fabtest {
 
 namespace {
 
-info_ptr list_everything()
-{
+info_ptr list_everything() {
   info_ptr list;
   const info_ptr hints = make_hints({});
   check_ok("fi_getinfo", get_info(hints.get(), {}, list));
@@ -26,8 +25,7 @@ info_ptr list_everything()
 
 } // namespace
 
-CASE(prints_nothing, .ranks = 1)
-{
+CASE(prints_nothing, .ranks = 1) {
   captured_output output;
   list_everything();
   fi_info *list = nullptr;
@@ -38,14 +36,12 @@ CASE(prints_nothing, .ranks = 1)
     fail(fmt::format("printed: {}", text));
 }
 
-CASE(starts_no_thread, .ranks = 1)
-{
+CASE(starts_no_thread, .ranks = 1) {
   list_everything();
   CHECK_EQ(thread_count(), 1u);
 }
 
-CASE(leaves_affinity_and_signals, .ranks = 1)
-{
+CASE(leaves_affinity_and_signals, .ranks = 1) {
   cpu_set_t before, after;
   CHECK_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   struct sigaction actions[32] = {};
@@ -61,8 +57,7 @@ CASE(leaves_affinity_and_signals, .ranks = 1)
   }
 }
 
-CASE(repeated_calls_leave_nothing, .ranks = 1)
-{
+CASE(repeated_calls_leave_nothing, .ranks = 1) {
   for (int i = 0; i < 20; ++i)
     list_everything();
   const auto descriptors = open_descriptors(), memory = resident_bytes();
@@ -73,8 +68,7 @@ CASE(repeated_calls_leave_nothing, .ranks = 1)
 }
 
 // "Multiple threads may call fi_getinfo simultaneously, without any requirement for serialization."
-CASE(from_several_threads, .ranks = 1)
-{
+CASE(from_several_threads, .ranks = 1) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([] {

@@ -12,8 +12,7 @@ namespace fabtest {
 
 namespace {
 
-std::uint64_t id(int from, int to, std::size_t i)
-{
+std::uint64_t id(int from, int to, std::size_t i) {
   return static_cast<std::uint64_t>(from) << 48 | static_cast<std::uint64_t>(to) << 40 | i;
 }
 
@@ -23,8 +22,7 @@ struct transfer {
   std::uint64_t id = 0;
 };
 
-void all_to_all(team &t, std::size_t each, std::size_t size, bool receive_first)
-{
+void all_to_all(team &t, std::size_t each, std::size_t size, bool receive_first) {
   endpoint e;
   e.meet(t);
   std::vector<std::unique_ptr<transfer>> sends, receives;
@@ -69,8 +67,7 @@ CASE(all_to_all_large, .ranks = 6, .seconds = 90) { all_to_all(t, 3, 600'000, tr
 CASE(all_to_all_large_unexpected, .ranks = 6, .seconds = 90) { all_to_all(t, 3, 600'000, false); }
 
 // All send to the first as fast as they can; it starts late and takes its time.
-CASE(many_to_one, .ranks = 8, .seconds = 90)
-{
+CASE(many_to_one, .ranks = 8, .seconds = 90) {
   endpoint e;
   e.meet(t);
   constexpr std::size_t each = 400;
@@ -104,8 +101,7 @@ CASE(many_to_one, .ranks = 8, .seconds = 90)
 }
 
 // Around the ring, everybody at once, sizes that grow.
-CASE(ring, .ranks = 5, .seconds = 60)
-{
+CASE(ring, .ranks = 5, .seconds = 60) {
   endpoint e;
   e.meet(t);
   const int right = (t.rank() + 1) % t.size(), left = (t.rank() + t.size() - 1) % t.size();
@@ -123,8 +119,7 @@ CASE(ring, .ranks = 5, .seconds = 60)
 }
 
 // Random peers and sizes; all ranks draw the same plan from the seed.
-CASE(random_traffic, .ranks = 6, .seconds = 90)
-{
+CASE(random_traffic, .ranks = 6, .seconds = 90) {
   endpoint e;
   e.meet(t);
   random_source random(config().seed);

@@ -15,8 +15,7 @@ constexpr std::uint64_t local_access = FI_SEND | FI_RECV;
 
 // A message to oneself between registered buffers, with their descriptors.
 void exchange_registered(endpoint &e, void *send_desc, void *recv_desc,
-                         std::span<const std::byte> out, std::span<std::byte> in)
-{
+                         std::span<const std::byte> out, std::span<std::byte> in) {
   op sent, received;
   POST(e, fi_trecv(e.ep(), in.data(), in.size(), recv_desc, FI_ADDR_UNSPEC, 1, 0, &received));
   POST(e, fi_tsend(e.ep(), out.data(), out.size(), send_desc, e.at(0), 1, &sent));
@@ -26,23 +25,22 @@ void exchange_registered(endpoint &e, void *send_desc, void *recv_desc,
 
 } // namespace
 
-CASE(reg, .ranks = 1)
-{
+CASE(reg, .ranks = 1) {
   endpoint e;
   e.meet(t);
   for (const std::size_t size : {std::size_t{1}, std::size_t{4096}, std::size_t{1} << 20}) {
     const auto out = payload(size, 1);
     std::vector<std::byte> in(size);
     owned_fid<fid_mr> send_mr, recv_mr;
-    CHECK_OK(fi_mr_reg(e.domain(), out.data(), size, local_access, 0, 1, 0, send_mr.out(), nullptr));
+    CHECK_OK(
+        fi_mr_reg(e.domain(), out.data(), size, local_access, 0, 1, 0, send_mr.out(), nullptr));
     CHECK_OK(fi_mr_reg(e.domain(), in.data(), size, local_access, 0, 2, 0, recv_mr.out(), nullptr));
     exchange_registered(e, fi_mr_desc(send_mr.get()), fi_mr_desc(recv_mr.get()), out, in);
     verify(in, 1);
   }
 }
 
-CASE(regv_and_regattr, .ranks = 1)
-{
+CASE(regv_and_regattr, .ranks = 1) {
   endpoint e;
   e.meet(t);
   auto out = payload(10'000, 1);
@@ -61,8 +59,7 @@ CASE(regv_and_regattr, .ranks = 1)
 }
 
 // The same memory may be registered many times; keys differ, contexts are kept.
-CASE(overlapping, .ranks = 1)
-{
+CASE(overlapping, .ranks = 1) {
   endpoint e;
   std::array<std::byte, 4096> memory{};
   std::vector<owned_fid<fid_mr>> all(100);
@@ -82,25 +79,25 @@ CASE(overlapping, .ranks = 1)
                        nullptr));
 }
 
-CASE(busy_domain, .ranks = 1)
-{
+CASE(busy_domain, .ranks = 1) {
   fabric_and_domain base(find_info({}));
   std::array<std::byte, 64> memory{};
   owned_fid<fid_mr> mr;
-  CHECK_OK(fi_mr_reg(*base, memory.data(), memory.size(), local_access, 0, 5, 0, mr.out(), nullptr));
+  CHECK_OK(
+      fi_mr_reg(*base, memory.data(), memory.size(), local_access, 0, 5, 0, mr.out(), nullptr));
   CHECK_CODE(-FI_EBUSY, fi_close(&base.domain->fid));
 }
 
 // A registration may come and go between messages, and while one is under way elsewhere.
-CASE(opened_and_closed_often, .ranks = 1)
-{
+CASE(opened_and_closed_often, .ranks = 1) {
   endpoint e;
   e.meet(t);
   for (std::uint64_t i = 0; i < 500; ++i) {
     const auto out = payload(2000, i);
     std::vector<std::byte> in(2000);
     owned_fid<fid_mr> mr;
-    CHECK_OK(fi_mr_reg(e.domain(), in.data(), in.size(), local_access, 0, 77, 0, mr.out(), nullptr));
+    CHECK_OK(
+        fi_mr_reg(e.domain(), in.data(), in.size(), local_access, 0, 77, 0, mr.out(), nullptr));
     exchange_registered(e, nullptr, fi_mr_desc(mr.get()), out, in);
     verify(in, i);
   }

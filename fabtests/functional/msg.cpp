@@ -16,8 +16,7 @@ CASE(both_directions) { transfer_both_directions(t, kind::msg); }
 CASE(huge, .seconds = 600, .huge = true) { transfer_huge(t, kind::msg); }
 
 // Messages and tagged messages don't match each other's receives.
-CASE(apart_from_tagged)
-{
+CASE(apart_from_tagged) {
   endpoint e;
   e.meet(t);
   const auto a = payload(100, 1), b = payload(200, 2);
@@ -40,8 +39,7 @@ CASE(apart_from_tagged)
 }
 
 // Directed receives take only their peer's messages, whatever the order of arrival.
-CASE(directed, .ranks = 3)
-{
+CASE(directed, .ranks = 3) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV}, "FI_DIRECTED_RECV");
   e.meet(t);
   const auto id = [](int rank) { return static_cast<std::uint64_t>(40 + rank); };
@@ -69,8 +67,7 @@ CASE(directed, .ranks = 3)
 }
 
 // A directed receive that was posted first waits; an undirected one behind it takes the message.
-CASE(directed_in_front_of_any, .ranks = 3)
-{
+CASE(directed_in_front_of_any, .ranks = 3) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV}, "FI_DIRECTED_RECV");
   e.meet(t);
   if (t.first()) {

@@ -17,10 +17,9 @@ namespace {
 const request multi{.caps = FI_MSG | FI_TAGGED | FI_MULTI_RECV};
 constexpr std::string_view what_is_optional = "FI_MULTI_RECV";
 
-void set_minimum(endpoint &e, std::size_t minimum)
-{
-  CHECK_OK(fi_setopt(&e.ep()->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &minimum,
-                     sizeof minimum));
+void set_minimum(endpoint &e, std::size_t minimum) {
+  CHECK_OK(
+      fi_setopt(&e.ep()->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &minimum, sizeof minimum));
 }
 
 struct multi_buffer {
@@ -40,16 +39,14 @@ struct message {
 class receiver {
 public:
   receiver(endpoint &e, std::size_t buffers, std::size_t size, bool repost = true)
-      : e_(e), repost_(repost)
-  {
+      : e_(e), repost_(repost) {
     for (std::size_t i = 0; i < buffers; ++i) {
       buffers_.push_back(std::make_unique<multi_buffer>(size));
       post(*buffers_.back());
     }
   }
 
-  message next()
-  {
+  message next() {
     repost_released();
     for (;;)
       if (auto m = step())
@@ -57,8 +54,7 @@ public:
   }
 
   // One completion; nothing where it only released a buffer.
-  std::optional<message> step()
-  {
+  std::optional<message> step() {
     const completion c = e_.rx().next("message into a multi-receive buffer");
     if (c.err != 0)
       fail(describe(c));
@@ -72,23 +68,20 @@ public:
 
 private:
   // Not before the message that was returned last was looked at.
-  void repost_released()
-  {
+  void repost_released() {
     for (auto &b : buffers_)
       if (b->releases > 0 && repost_)
         post(*b);
   }
 
-  void post(multi_buffer &b)
-  {
+  void post(multi_buffer &b) {
     b.releases = 0;
     b.messages.clear();
     const iovec v{b.space.data(), b.space.size()};
     post_recvmsg(e_, kind::msg, {&v, 1}, {}, b.context, FI_MULTI_RECV | FI_COMPLETION);
   }
 
-  std::optional<message> take(multi_buffer &b, const completion &c)
-  {
+  std::optional<message> take(multi_buffer &b, const completion &c) {
     if (b.releases > 0)
       fail("a completion for a buffer that was released");
     if (c.flags & FI_MULTI_RECV) {
@@ -108,15 +101,13 @@ private:
     return message{{begin, c.len}, c.data};
   }
 
-  static void note_place(multi_buffer &b, std::byte *begin, std::size_t len)
-  {
+  static void note_place(multi_buffer &b, std::byte *begin, std::size_t len) {
     if (begin < b.space.data() || begin + len > b.space.data() + b.space.size())
       fail("a message outside its buffer");
     const auto after = b.messages.upper_bound(begin);
     if (after != b.messages.end() && begin + len > after->first)
       fail("a message overlaps the one behind it");
-    if (after != b.messages.begin() &&
-        std::prev(after)->first + std::prev(after)->second > begin)
+    if (after != b.messages.begin() && std::prev(after)->first + std::prev(after)->second > begin)
       fail("a message overlaps the one in front of it");
     b.messages.emplace(begin, len);
   }
@@ -131,27 +122,23 @@ struct numbered_sends {
   std::vector<op> ops;
   std::vector<std::vector<std::byte>> buffers;
 
-  numbered_sends(endpoint &e, const std::vector<std::size_t> &sizes) : ops(sizes.size())
-  {
+  numbered_sends(endpoint &e, const std::vector<std::size_t> &sizes) : ops(sizes.size()) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       buffers.push_back(payload(sizes[i], i));
       post_send(e, kind::msg, send_form::data, 1, buffers[i], {.data = i}, ops[i]);
     }
   }
-  void wait(endpoint &e)
-  {
+  void wait(endpoint &e) {
     for (auto &o : ops)
       e.tx().wait_ok(o, "send");
   }
 };
 
-void send_sizes(endpoint &e, const std::vector<std::size_t> &sizes)
-{
+void send_sizes(endpoint &e, const std::vector<std::size_t> &sizes) {
   numbered_sends(e, sizes).wait(e);
 }
 
-std::vector<std::size_t> random_sizes(std::size_t count, std::size_t below)
-{
+std::vector<std::size_t> random_sizes(std::size_t count, std::size_t below) {
   random_source random(config().seed);
   std::vector<std::size_t> sizes(count);
   for (auto &s : sizes)
@@ -161,8 +148,7 @@ std::vector<std::size_t> random_sizes(std::size_t count, std::size_t below)
 
 // Completions may come in another order than the messages (a large one takes longer); each message
 // comes once, whole.
-void receive_sizes(receiver &r, const std::vector<std::size_t> &sizes)
-{
+void receive_sizes(receiver &r, const std::vector<std::size_t> &sizes) {
   std::vector<bool> seen(sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const message m = r.next();
@@ -176,8 +162,7 @@ void receive_sizes(receiver &r, const std::vector<std::size_t> &sizes)
 
 } // namespace
 
-CASE(packed)
-{
+CASE(packed) {
   endpoint e(multi, what_is_optional);
   e.meet(t);
   set_minimum(e, 2048);
@@ -195,8 +180,7 @@ CASE(packed)
 }
 
 // As MPICH does it: eight buffers of 1 MiB, 16 KiB at least.
-CASE(eight_large_buffers)
-{
+CASE(eight_large_buffers) {
   endpoint e(multi, what_is_optional);
   e.meet(t);
   set_minimum(e, 16 * 1024);
@@ -211,8 +195,7 @@ CASE(eight_large_buffers)
 }
 
 // Messages are there before the first buffer.
-CASE(unexpected)
-{
+CASE(unexpected) {
   endpoint e(multi, what_is_optional);
   e.meet(t);
   set_minimum(e, 1024);
@@ -230,8 +213,7 @@ CASE(unexpected)
 }
 
 // Large enough for any provider's rendezvous protocol.
-CASE(large_messages)
-{
+CASE(large_messages) {
   endpoint e(multi, what_is_optional);
   e.meet(t);
   set_minimum(e, 300'000);
@@ -246,8 +228,7 @@ CASE(large_messages)
 }
 
 // The buffer is released as soon as less than the minimum is left, once, and not before.
-CASE(released_exactly_once)
-{
+CASE(released_exactly_once) {
   endpoint e(multi, what_is_optional);
   e.meet(t);
   constexpr std::size_t minimum = 512, size = 128, capacity = 4096;
@@ -278,8 +259,7 @@ CASE(released_exactly_once)
   t.barrier();
 }
 
-CASE(empty_messages)
-{
+CASE(empty_messages) {
   endpoint e(multi, what_is_optional);
   e.meet(t);
   set_minimum(e, 64);
@@ -295,8 +275,7 @@ CASE(empty_messages)
 }
 
 // The release is reported even where completions are suppressed.
-CASE(release_despite_selective_completion)
-{
+CASE(release_despite_selective_completion) {
   request asked = multi;
   asked.bind_flags = FI_SELECTIVE_COMPLETION;
   asked.separate_queues = true;
@@ -329,8 +308,7 @@ CASE(release_despite_selective_completion)
 }
 
 // Tagged receives and a multi-receive buffer don't take each other's messages.
-CASE(beside_tagged)
-{
+CASE(beside_tagged) {
   endpoint e(multi, what_is_optional);
   e.meet(t);
   set_minimum(e, 1024);
@@ -366,8 +344,7 @@ CASE(beside_tagged)
   t.barrier();
 }
 
-CASE(cancelled, .ranks = 1)
-{
+CASE(cancelled, .ranks = 1) {
   endpoint e(multi, what_is_optional);
   e.meet(t);
   set_minimum(e, 64);
@@ -385,8 +362,7 @@ CASE(cancelled, .ranks = 1)
   e.rx().expect_silence(config().limit(0.05));
 }
 
-CASE(minimum_can_be_read, .ranks = 1)
-{
+CASE(minimum_can_be_read, .ranks = 1) {
   endpoint e(multi, what_is_optional);
   e.meet(t);
   std::size_t value = 0, size = sizeof value;

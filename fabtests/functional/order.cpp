@@ -12,20 +12,24 @@ namespace fabtest {
 namespace {
 
 // Sizes that make every provider switch between its protocols again and again.
-std::size_t mixed_size(random_source &random)
-{
+std::size_t mixed_size(random_source &random) {
   switch (random.below(6)) {
-  case 0: return random.below(3);
-  case 1: return random.below(256);
-  case 2: return random.below(5'000);
-  case 3: return random.below(20'000);
-  case 4: return random.below(100'000);
-  default: return random.one_in(4) ? random.below(600'000) : random.below(64);
+  case 0:
+    return random.below(3);
+  case 1:
+    return random.below(256);
+  case 2:
+    return random.below(5'000);
+  case 3:
+    return random.below(20'000);
+  case 4:
+    return random.below(100'000);
+  default:
+    return random.one_in(4) ? random.below(600'000) : random.below(64);
   }
 }
 
-std::vector<std::size_t> mixed_sizes(std::size_t count, std::uint64_t salt)
-{
+std::vector<std::size_t> mixed_sizes(std::size_t count, std::uint64_t salt) {
   random_source random(config().seed * 31 + salt);
   std::vector<std::size_t> sizes(count);
   for (auto &s : sizes)
@@ -33,8 +37,7 @@ std::vector<std::size_t> mixed_sizes(std::size_t count, std::uint64_t salt)
   return sizes;
 }
 
-void send_all(endpoint &e, kind k, int to, const std::vector<std::size_t> &sizes)
-{
+void send_all(endpoint &e, kind k, int to, const std::vector<std::size_t> &sizes) {
   std::vector<op> ops(sizes.size());
   std::vector<std::vector<std::byte>> buffers;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -50,8 +53,7 @@ void send_all(endpoint &e, kind k, int to, const std::vector<std::size_t> &sizes
 
 // All receives have the same tag and room for any message: only order tells which is which.
 void receive_all(endpoint &e, kind k, const std::vector<std::size_t> &sizes, std::size_t window,
-                 fi_addr_t from = FI_ADDR_UNSPEC)
-{
+                 fi_addr_t from = FI_ADDR_UNSPEC) {
   const std::size_t room = *std::ranges::max_element(sizes);
   std::vector<op> ops(window);
   std::vector<std::vector<std::byte>> buffers(window, std::vector<std::byte>(room));
@@ -70,8 +72,7 @@ void receive_all(endpoint &e, kind k, const std::vector<std::size_t> &sizes, std
   }
 }
 
-void in_order(team &t, kind k, std::size_t window)
-{
+void in_order(team &t, kind k, std::size_t window) {
   endpoint e;
   e.meet(t);
   const auto sizes = mixed_sizes(400, window);
@@ -90,8 +91,7 @@ CASE(tagged_receives_posted_early) { in_order(t, kind::tagged, 64); }
 CASE(tagged_one_receive_at_a_time) { in_order(t, kind::tagged, 1); }
 
 // Nothing is received until all is sent (as far as sends complete without a receive).
-CASE(all_unexpected)
-{
+CASE(all_unexpected) {
   endpoint e;
   e.meet(t);
   const auto sizes = mixed_sizes(150, 7);
@@ -113,8 +113,7 @@ CASE(all_unexpected)
 }
 
 // Each way by itself is ordered while both are busy.
-CASE(both_directions)
-{
+CASE(both_directions) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .separate_queues = true});
   e.meet(t);
   const auto sizes = mixed_sizes(200, 3);
@@ -150,8 +149,7 @@ CASE(both_directions)
 }
 
 // Messages and tagged messages each keep their order though they travel among one another.
-CASE(msg_among_tagged)
-{
+CASE(msg_among_tagged) {
   endpoint e;
   e.meet(t);
   const auto sizes = mixed_sizes(120, 11);
@@ -178,8 +176,7 @@ CASE(msg_among_tagged)
 }
 
 // FI_MORE only says that more follows; the last without it lets all of them go.
-CASE(more_then_the_last)
-{
+CASE(more_then_the_last) {
   endpoint e;
   e.meet(t);
   constexpr std::size_t rounds = 30, burst = 16;
@@ -207,8 +204,7 @@ CASE(more_then_the_last)
 }
 
 // FI_FENCE: when the fenced send has completed, those before it have.
-CASE(fence)
-{
+CASE(fence) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_FENCE}, "FI_FENCE");
   e.meet(t);
   const auto large = payload(1 << 20, 1), small = payload(8, 2);
@@ -217,8 +213,7 @@ CASE(fence)
     if (t.first()) {
       e.tsend(1, large, 1, before);
       const iovec v{const_cast<std::byte *>(small.data()), small.size()};
-      post_sendmsg(e, kind::tagged, {&v, 1}, e.at(1), {.tag = 2}, fenced,
-                   FI_COMPLETION | FI_FENCE);
+      post_sendmsg(e, kind::tagged, {&v, 1}, e.at(1), {.tag = 2}, fenced, FI_COMPLETION | FI_FENCE);
       completion first = e.tx().next("one of the two sends");
       CHECK(first.is(before));
       completion second = e.tx().next("the fenced send");

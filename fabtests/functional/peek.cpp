@@ -15,15 +15,13 @@ namespace {
 constexpr std::size_t sizes[] = {0, 8, 700, 12'000, 90'000, 1'500'000};
 
 completion peek(endpoint &e, const envelope &env, op &o, std::uint64_t flags = 0,
-                std::span<const iovec> iov = {})
-{
+                std::span<const iovec> iov = {}) {
   post_recvmsg(e, kind::tagged, iov, env, o, FI_PEEK | FI_COMPLETION | flags);
   return e.rx().wait(o, "peek");
 }
 
 // Asks again until the message is there; each miss must say FI_ENOMSG and nothing else.
-completion peek_until_found(endpoint &e, const envelope &env, op &o, std::uint64_t flags = 0)
-{
+completion peek_until_found(endpoint &e, const envelope &env, op &o, std::uint64_t flags = 0) {
   const auto end = std::chrono::steady_clock::now() + default_wait();
   for (;;) {
     const completion c = peek(e, env, o, flags);
@@ -36,8 +34,7 @@ completion peek_until_found(endpoint &e, const envelope &env, op &o, std::uint64
   }
 }
 
-void check_metadata(const completion &c, std::size_t len, std::uint64_t tag)
-{
+void check_metadata(const completion &c, std::size_t len, std::uint64_t tag) {
   CHECK_EQ(c.err, 0);
   CHECK_EQ(c.len, len);
   CHECK_EQ(c.tag, tag);
@@ -46,8 +43,7 @@ void check_metadata(const completion &c, std::size_t len, std::uint64_t tag)
 }
 
 // Rank 0 sends a message of each size, tags 0, 1, 2, …, and waits for the sends to complete.
-void send_sizes(endpoint &e, team &t)
-{
+void send_sizes(endpoint &e, team &t) {
   constexpr std::size_t count = std::size(sizes);
   std::vector<op> ops(count);
   std::vector<std::vector<std::byte>> buffers;
@@ -60,8 +56,7 @@ void send_sizes(endpoint &e, team &t)
   t.barrier();
 }
 
-void receive(endpoint &e, std::uint64_t tag, std::size_t len)
-{
+void receive(endpoint &e, std::uint64_t tag, std::size_t len) {
   op o;
   guarded_buffer into(len);
   e.trecv(into.span(), tag, o);
@@ -71,8 +66,7 @@ void receive(endpoint &e, std::uint64_t tag, std::size_t len)
 
 } // namespace
 
-CASE(miss, .ranks = 1)
-{
+CASE(miss, .ranks = 1) {
   endpoint e;
   e.meet(t);
   for (int i = 0; i < 100; ++i) {
@@ -91,8 +85,7 @@ CASE(miss, .ranks = 1)
   e.tx().wait_ok(sent, "send");
 }
 
-CASE(found_and_left)
-{
+CASE(found_and_left) {
   endpoint e;
   e.meet(t);
   if (t.first()) {
@@ -110,8 +103,7 @@ CASE(found_and_left)
 }
 
 // A buffer smaller than the message is no truncation: nothing is received yet.
-CASE(small_buffer)
-{
+CASE(small_buffer) {
   endpoint e;
   e.meet(t);
   if (t.first()) {
@@ -133,8 +125,7 @@ CASE(small_buffer)
   t.barrier();
 }
 
-CASE(peek_with_mask_finds_the_oldest)
-{
+CASE(peek_with_mask_finds_the_oldest) {
   endpoint e;
   e.meet(t);
   if (t.first()) {
@@ -150,8 +141,7 @@ CASE(peek_with_mask_finds_the_oldest)
   t.barrier();
 }
 
-CASE(claim)
-{
+CASE(claim) {
   endpoint e;
   e.meet(t);
   if (t.first()) {
@@ -175,8 +165,7 @@ CASE(claim)
 }
 
 // Several claims are open at once and are taken in another order.
-CASE(claims_out_of_order)
-{
+CASE(claims_out_of_order) {
   endpoint e;
   e.meet(t);
   constexpr std::size_t count = std::size(sizes);
@@ -198,8 +187,7 @@ CASE(claims_out_of_order)
   t.barrier();
 }
 
-CASE(claim_then_discard)
-{
+CASE(claim_then_discard) {
   endpoint e;
   e.meet(t);
   if (t.first()) {
@@ -218,8 +206,7 @@ CASE(claim_then_discard)
 }
 
 // The sender of a discarded message is done with it, large ones too (send_sizes waits for that).
-CASE(peek_and_discard)
-{
+CASE(peek_and_discard) {
   endpoint e;
   e.meet(t);
   if (t.first()) {
@@ -235,8 +222,7 @@ CASE(peek_and_discard)
   t.barrier();
 }
 
-CASE(data_and_source)
-{
+CASE(data_and_source) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_SOURCE}, "FI_SOURCE");
   e.meet(t);
   const bool with_data = e.info().domain_attr->cq_data_size >= 4;
@@ -259,8 +245,7 @@ CASE(data_and_source)
   t.barrier();
 }
 
-CASE(directed, .ranks = 3)
-{
+CASE(directed, .ranks = 3) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE},
              "FI_DIRECTED_RECV with FI_SOURCE");
   e.meet(t);
@@ -280,8 +265,8 @@ CASE(directed, .ranks = 3)
     }
   } else {
     op o;
-    const auto mine = payload(static_cast<std::size_t>(t.rank()) * 100,
-                              static_cast<std::uint64_t>(t.rank()));
+    const auto mine =
+        payload(static_cast<std::size_t>(t.rank()) * 100, static_cast<std::uint64_t>(t.rank()));
     e.tsend(0, mine, 8, o);
     e.tx().wait_ok(o, "send");
   }

@@ -22,8 +22,7 @@ constexpr std::size_t sizes[] = {0, 100, 6'000, 100'000, 2'000'000};
 } // namespace
 
 // The receiver sleeps outside the library from posting until the sender has its completion.
-CASE(auto_receiver_sleeps)
-{
+CASE(auto_receiver_sleeps) {
   endpoint e(automatic, "FI_PROGRESS_AUTO");
   e.meet(t);
   for (const std::size_t size : sizes) {
@@ -49,8 +48,7 @@ CASE(auto_receiver_sleeps)
 }
 
 // The sender posts and sleeps.
-CASE(auto_sender_sleeps)
-{
+CASE(auto_sender_sleeps) {
   endpoint e(automatic, "FI_PROGRESS_AUTO");
   e.meet(t);
   for (const std::size_t size : sizes) {
@@ -72,8 +70,7 @@ CASE(auto_sender_sleeps)
 }
 
 // A ring of echoes while one side only ever sleeps in fi_cq_sread.
-CASE(auto_with_sread)
-{
+CASE(auto_with_sread) {
   request asked = automatic;
   asked.wait = FI_WAIT_UNSPEC;
   endpoint e(asked, "FI_PROGRESS_AUTO");
@@ -98,8 +95,7 @@ CASE(auto_with_sread)
 }
 
 // A process that computes for longer than a dead one would be noticed is not dead.
-CASE(long_computation, .seconds = 120, .slow = true)
-{
+CASE(long_computation, .seconds = 120, .slow = true) {
   endpoint e;
   e.meet(t);
   op sent, received;

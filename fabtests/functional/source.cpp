@@ -14,8 +14,7 @@ namespace fabtest {
 namespace {
 
 // The address that a completion names is that of the sender, message after message.
-void named(team &t, fi_av_type type)
-{
+void named(team &t, fi_av_type type) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_SOURCE, .av_type = type}, "FI_SOURCE");
   e.meet(t);
   constexpr std::size_t each = 50;
@@ -46,8 +45,7 @@ struct raw_error {
 };
 
 // Reads the error entry with a buffer of the caller's for err_data.
-raw_error next_error(endpoint &e)
-{
+raw_error next_error(endpoint &e) {
   raw_error r;
   const auto end = std::chrono::steady_clock::now() + default_wait();
   fi_cq_tagged_entry entry{};
@@ -71,8 +69,7 @@ CASE(table, .ranks = 4) { named(t, FI_AV_TABLE); }
 CASE(map, .ranks = 4) { named(t, FI_AV_MAP); }
 
 // Without FI_SOURCE_ERR, a sender that is not in the AV has no address.
-CASE(stranger)
-{
+CASE(stranger) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_SOURCE}, "FI_SOURCE");
   const auto names = t.allgather(e.name());
   op o;
@@ -98,8 +95,7 @@ CASE(stranger)
 }
 
 // With it, the completion is an error entry that carries the address, ready for the AV.
-CASE(stranger_with_source_err)
-{
+CASE(stranger_with_source_err) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_SOURCE | FI_SOURCE_ERR}, "FI_SOURCE_ERR");
   const auto names = t.allgather(e.name());
   const bool with_data = e.info().domain_attr->cq_data_size >= 4;
@@ -117,8 +113,8 @@ CASE(stranger_with_source_err)
     if (with_data)
       CHECK_EQ(r.entry.data, 31u);
     verify(into.span(), 1);
-    const fi_addr_t sender =
-        e.add(bytes(r.address.begin(), r.address.begin() + static_cast<std::ptrdiff_t>(r.entry.err_data_size)));
+    const fi_addr_t sender = e.add(bytes(
+        r.address.begin(), r.address.begin() + static_cast<std::ptrdiff_t>(r.entry.err_data_size)));
     t.barrier();
     e.trecv(into.span(), 0x99, o);
     CHECK_EQ(e.rx().wait_ok(o, "receive from the peer, now known").source, sender);

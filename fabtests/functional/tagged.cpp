@@ -21,8 +21,7 @@ CASE(both_directions) { transfer_both_directions(t, kind::tagged); }
 CASE(huge, .seconds = 600, .huge = true) { transfer_huge(t, kind::tagged); }
 
 // Tags that differ in any one of the 64 bits are different tags.
-CASE(all_tag_bits)
-{
+CASE(all_tag_bits) {
   endpoint e;
   e.meet(t);
   constexpr std::size_t count = 65;
@@ -52,8 +51,7 @@ CASE(all_tag_bits)
 
 // The ignore mask: the first posted receive that matches gets the message; its completion carries
 // the sender's whole tag.
-CASE(ignored_bits)
-{
+CASE(ignored_bits) {
   endpoint e;
   e.meet(t);
   constexpr std::uint64_t tag = 0xabcd'0000'0000'1234;
@@ -89,8 +87,7 @@ CASE(ignored_bits)
 }
 
 // The same, with messages that are there before the receives.
-CASE(ignored_bits_unexpected)
-{
+CASE(ignored_bits_unexpected) {
   endpoint e;
   e.meet(t);
   constexpr std::uint64_t base = 0x7700;
@@ -119,11 +116,11 @@ CASE(ignored_bits_unexpected)
       CHECK_EQ(c.len, 100 + expected);
       verify(into.first(c.len), expected);
     };
-    take(base + 9, 0, 9);      // by its own tag, past eight others
-    take(base, 0xf, 0);        // the oldest that matches
+    take(base + 9, 0, 9); // by its own tag, past eight others
+    take(base, 0xf, 0);   // the oldest that matches
     take(base, 0xf, 1);
-    take(base + 8, 0x7, 8);    // upper half only
-    take(base + 8, 0x7, 10);   // 9 is gone
+    take(base + 8, 0x7, 8);  // upper half only
+    take(base + 8, 0x7, 10); // 9 is gone
     take(0, ~0ull, 2);
     for (const std::size_t rest : {3, 4, 5, 6, 7, 11, 12, 13, 14, 15})
       take(0, ~0ull, rest);
@@ -132,8 +129,7 @@ CASE(ignored_bits_unexpected)
 }
 
 // Many tags in random order at both ends: each message finds its receive.
-CASE(random_matching)
-{
+CASE(random_matching) {
   endpoint e;
   e.meet(t);
   constexpr std::size_t count = 2000;
@@ -166,8 +162,7 @@ CASE(random_matching)
   t.barrier();
 }
 
-CASE(directed, .ranks = 3)
-{
+CASE(directed, .ranks = 3) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV}, "FI_DIRECTED_RECV");
   e.meet(t);
   constexpr std::uint64_t tag = 9;

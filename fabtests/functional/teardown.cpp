@@ -18,15 +18,13 @@ namespace {
 
 constexpr std::size_t count = 40;
 
-std::size_t mixed(std::size_t i)
-{
-  constexpr std::array sizes{std::size_t{8}, std::size_t{0}, std::size_t{1500}, std::size_t{9000},
-                             std::size_t{64}, std::size_t{150'000}};
+std::size_t mixed(std::size_t i) {
+  constexpr std::array sizes{std::size_t{8},    std::size_t{0},  std::size_t{1500},
+                             std::size_t{9000}, std::size_t{64}, std::size_t{150'000}};
   return sizes[i % sizes.size()];
 }
 
-void receive_numbered(endpoint &e, std::size_t n)
-{
+void receive_numbered(endpoint &e, std::size_t n) {
   std::vector<op> ops(n);
   std::vector<std::vector<std::byte>> buffers;
   for (std::size_t i = 0; i < n; ++i) {
@@ -39,8 +37,7 @@ void receive_numbered(endpoint &e, std::size_t n)
   }
 }
 
-void send_numbered(endpoint &e, std::size_t n)
-{
+void send_numbered(endpoint &e, std::size_t n) {
   std::vector<op> ops(n);
   std::vector<std::vector<std::byte>> buffers;
   for (std::size_t i = 0; i < n; ++i) {
@@ -54,8 +51,7 @@ void send_numbered(endpoint &e, std::size_t n)
 } // namespace
 
 // Every send is reported complete, then the endpoint is closed: the receiver has, or gets, all.
-CASE(sent_then_closed)
-{
+CASE(sent_then_closed) {
   for (int round = 0; round < 5; ++round) {
     std::optional<endpoint> e(std::in_place);
     e->meet(t);
@@ -70,8 +66,7 @@ CASE(sent_then_closed)
 }
 
 // The same, small messages that nobody has asked for yet, and the process ends without closing.
-CASE(sent_then_exited)
-{
+CASE(sent_then_exited) {
   endpoint e;
   e.meet(t);
   if (t.first()) {
@@ -97,8 +92,7 @@ CASE(sent_then_exited)
 }
 
 // A counter says that the injects are done; then the endpoint is closed.
-CASE(injected_then_closed)
-{
+CASE(injected_then_closed) {
   for (int round = 0; round < 5; ++round) {
     std::optional<endpoint> e(std::in_place, request{.caps = FI_MSG | FI_TAGGED, .counters = true});
     e->meet(t);
@@ -126,8 +120,7 @@ CASE(injected_then_closed)
 
 // Closing with sends under way discards them (fi_endpoint(3)); nobody hangs, and what arrives is
 // whole. The other side's endpoint goes on with others.
-CASE(closed_in_the_middle, .ranks = 3)
-{
+CASE(closed_in_the_middle, .ranks = 3) {
   std::optional<endpoint> e(std::in_place);
   e->meet(t);
   constexpr std::size_t size = 500'000;
@@ -169,8 +162,7 @@ CASE(closed_in_the_middle, .ranks = 3)
 
 // The receiver closes while a large send waits for it: the sender's operation ends, one way or the
 // other.
-CASE(receiver_closed)
-{
+CASE(receiver_closed) {
   std::optional<endpoint> e(std::in_place);
   e->meet(t);
   const auto limit = config().limit(config().death_limit);
@@ -191,8 +183,7 @@ CASE(receiver_closed)
 }
 
 // Endpoint after endpoint in one process, each with new traffic from a peer that stays.
-CASE(reopened_many_times, .seconds = 60)
-{
+CASE(reopened_many_times, .seconds = 60) {
   endpoint keeper;
   for (int round = 0; round < 20; ++round) {
     std::optional<endpoint> fresh;
@@ -217,8 +208,7 @@ CASE(reopened_many_times, .seconds = 60)
 
 // A receive is cancelled while its message may be arriving: exactly one completion, and the message
 // is received or still there.
-CASE(cancel_races_arrival, .seconds = 60)
-{
+CASE(cancel_races_arrival, .seconds = 60) {
   endpoint e;
   e.meet(t);
   constexpr std::uint64_t rounds = 1500;

@@ -18,8 +18,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 // Runs a body in so many threads; a failure in one of them fails the case.
-template <class F> void in_threads(int count, const F &body)
-{
+template <class F> void in_threads(int count, const F &body) {
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i)
     threads.emplace_back([&body, i] {
@@ -40,8 +39,7 @@ struct shared_op : op {
 };
 
 // Reads one completion, whoever's it is, and marks its operation.
-void serve(fid_cq *cq)
-{
+void serve(fid_cq *cq) {
   fi_cq_tagged_entry entry{};
   const ssize_t rc = fi_cq_read(cq, &entry, 1);
   if (rc == 1) {
@@ -58,8 +56,7 @@ void serve(fid_cq *cq)
   }
 }
 
-void wait_shared(fid_cq *cq, const shared_op &o, std::string_view what)
-{
+void wait_shared(fid_cq *cq, const shared_op &o, std::string_view what) {
   const auto end = clock::now() + config().limit(20);
   while (o.done == 0) {
     serve(cq);
@@ -73,8 +70,7 @@ void wait_shared(fid_cq *cq, const shared_op &o, std::string_view what)
     fail(fmt::format("{} completions of {}", o.done.load(), what));
 }
 
-void post_shared(fid_cq *cq, const std::function<ssize_t()> &attempt)
-{
+void post_shared(fid_cq *cq, const std::function<ssize_t()> &attempt) {
   ssize_t rc = 0;
   while ((rc = attempt()) == -FI_EAGAIN) {
     serve(cq);
@@ -84,8 +80,7 @@ void post_shared(fid_cq *cq, const std::function<ssize_t()> &attempt)
 }
 
 // A thread's part: messages in both directions under tags of its own.
-void exchange(endpoint &e, fi_addr_t peer, int thread, int rounds)
-{
+void exchange(endpoint &e, fi_addr_t peer, int thread, int rounds) {
   fid_cq *cq = e.rx().get();
   for (int i = 0; i < rounds; ++i) {
     const auto tag = static_cast<std::uint64_t>(thread) << 32 | static_cast<unsigned>(i);
@@ -96,9 +91,8 @@ void exchange(endpoint &e, fi_addr_t peer, int thread, int rounds)
     post_shared(cq, [&] {
       return fi_trecv(e.ep(), into.data(), size, nullptr, FI_ADDR_UNSPEC, tag, 0, &received);
     });
-    post_shared(cq, [&] {
-      return fi_tsend(e.ep(), content.data(), size, nullptr, peer, tag, &sent);
-    });
+    post_shared(cq,
+                [&] { return fi_tsend(e.ep(), content.data(), size, nullptr, peer, tag, &sent); });
     wait_shared(cq, received, fmt::format("receive {} of thread {}", i, thread));
     wait_shared(cq, sent, fmt::format("send {} of thread {}", i, thread));
     verify(into, tag);
@@ -107,8 +101,7 @@ void exchange(endpoint &e, fi_addr_t peer, int thread, int rounds)
 
 } // namespace
 
-CASE(one_endpoint, .seconds = 60)
-{
+CASE(one_endpoint, .seconds = 60) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .threading = FI_THREAD_SAFE});
   e.meet(t);
   in_threads(4, [&](int i) { exchange(e, e.at(t.other()), i, 300); });
@@ -116,8 +109,7 @@ CASE(one_endpoint, .seconds = 60)
 }
 
 // One thread reads all completions, others only post.
-CASE(one_reader, .seconds = 60)
-{
+CASE(one_reader, .seconds = 60) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .threading = FI_THREAD_SAFE});
   e.meet(t);
   constexpr int posters = 3, each = 400;
@@ -138,8 +130,8 @@ CASE(one_reader, .seconds = 60)
       ssize_t rc = 0;
       do {
         rc = t.first() ? fi_tsend(e.ep(), buffers[n].data(), n % 500, nullptr, e.at(1), n, &ops[n])
-                       : fi_trecv(e.ep(), buffers[n].data(), n % 500, nullptr, FI_ADDR_UNSPEC, n,
-                                  0, &ops[n]);
+                       : fi_trecv(e.ep(), buffers[n].data(), n % 500, nullptr, FI_ADDR_UNSPEC, n, 0,
+                                  &ops[n]);
         if (rc == -FI_EAGAIN)
           sched_yield();
       } while (rc == -FI_EAGAIN);
@@ -156,10 +148,9 @@ CASE(one_reader, .seconds = 60)
 }
 
 // Each thread with an endpoint and a queue of its own, in one domain.
-CASE(endpoint_for_each, .seconds = 60)
-{
-  for (const auto level : {FI_THREAD_SAFE, FI_THREAD_ENDPOINT, FI_THREAD_COMPLETION,
-                           FI_THREAD_FID}) {
+CASE(endpoint_for_each, .seconds = 60) {
+  for (const auto level :
+       {FI_THREAD_SAFE, FI_THREAD_ENDPOINT, FI_THREAD_COMPLETION, FI_THREAD_FID}) {
     const request asked{.caps = FI_MSG | FI_TAGGED, .threading = level};
     auto base = std::make_shared<fabric_and_domain>(find_info(asked));
     std::vector<std::unique_ptr<endpoint>> endpoints;
@@ -176,8 +167,7 @@ CASE(endpoint_for_each, .seconds = 60)
 }
 
 // Each thread with a domain of its own.
-CASE(domain_for_each, .seconds = 60)
-{
+CASE(domain_for_each, .seconds = 60) {
   std::vector<std::unique_ptr<endpoint>> endpoints;
   for (int i = 0; i < 3; ++i) {
     endpoints.push_back(std::make_unique<endpoint>(
@@ -192,15 +182,14 @@ CASE(domain_for_each, .seconds = 60)
 }
 
 // Addresses come and go, and registrations, while messages flow.
-CASE(control_calls_meanwhile, .seconds = 60)
-{
+CASE(control_calls_meanwhile, .seconds = 60) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .threading = FI_THREAD_SAFE});
   e.meet(t);
   std::atomic<bool> over{false};
   const bytes other = e.name_at(t.other());
   in_threads(3, [&](int i) {
     if (i == 0) {
-      exchange(e, e.at(t.other()), i, 500);
+      exchange(e, e.at(t.other()), i, 200);
       over = true;
     }
     while (i == 1 && !over) {
@@ -208,6 +197,7 @@ CASE(control_calls_meanwhile, .seconds = 60)
       owned_fid<fid_mr> mr;
       CHECK_OK(fi_mr_reg(e.domain(), memory.data(), memory.size(), FI_SEND | FI_RECV, 0, 1, 0,
                          mr.out(), nullptr));
+      sched_yield();
     }
     while (i == 2 && !over) {
       fi_av_attr attr{};
@@ -215,14 +205,14 @@ CASE(control_calls_meanwhile, .seconds = 60)
       owned_fid<fid_av> av;
       CHECK_OK(fi_av_open(e.domain(), &attr, av.out(), nullptr));
       CHECK(insert(av.get(), other, e.info().addr_format) == 0);
+      sched_yield();
     }
   });
   t.barrier();
 }
 
 // Receives are cancelled by another thread than the one that waits.
-CASE(cancel_from_another, .ranks = 1)
-{
+CASE(cancel_from_another, .ranks = 1) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .threading = FI_THREAD_SAFE});
   e.meet(t);
   constexpr std::size_t count = 300;

@@ -12,14 +12,12 @@ namespace {
 
 constexpr std::size_t kib = 1024, mib = 1024 * kib;
 
-std::size_t usable(const endpoint &e, std::size_t size)
-{
+std::size_t usable(const endpoint &e, std::size_t size) {
   return std::min(size, e.info().ep_attr->max_msg_size);
 }
 
 // 0, 1, both sides of every power of two, and some odd sizes in between.
-std::vector<std::size_t> interesting_sizes(const endpoint &e)
-{
+std::vector<std::size_t> interesting_sizes(const endpoint &e) {
   std::vector<std::size_t> sizes{0, 1};
   for (std::size_t p = 2; p <= 4 * mib; p *= 2)
     for (const std::size_t s : {p - 1, p, p + 1})
@@ -32,15 +30,11 @@ std::vector<std::size_t> interesting_sizes(const endpoint &e)
   return sizes;
 }
 
-envelope numbered(std::uint64_t n)
-{
-  return {.tag = 0x1000 + n, .data = n};
-}
+envelope numbered(std::uint64_t n) { return {.tag = 0x1000 + n, .data = n}; }
 
 } // namespace
 
-void transfer_every_size(team &t, kind k)
-{
+void transfer_every_size(team &t, kind k) {
   endpoint e;
   e.meet(t);
   std::uint64_t n = 0;
@@ -64,8 +58,7 @@ void transfer_every_size(team &t, kind k)
   t.barrier();
 }
 
-void transfer_every_form(team &t, kind k)
-{
+void transfer_every_form(team &t, kind k) {
   endpoint e;
   e.meet(t);
   const std::size_t inject_size = e.info().tx_attr->inject_size;
@@ -78,8 +71,8 @@ void transfer_every_form(team &t, kind k)
         continue;
       for (const auto rf : all_recv_forms) {
         const envelope env = numbered(++n);
-        const auto what = fmt::format("{} to {} of {} bytes", name_of_form(sf), name_of_form(rf),
-                                      size);
+        const auto what =
+            fmt::format("{} to {} of {} bytes", name_of_form(sf), name_of_form(rf), size);
         op o;
         if (t.first()) {
           const auto bytes = payload(size, n);
@@ -100,8 +93,7 @@ void transfer_every_form(team &t, kind k)
   e.tx().expect_empty(); // injects must not have completed
 }
 
-void transfer_scattered(team &t, kind k)
-{
+void transfer_scattered(team &t, kind k) {
   endpoint e;
   e.meet(t);
   const std::size_t tx_limit = e.info().tx_attr->iov_limit;
@@ -133,8 +125,7 @@ void transfer_scattered(team &t, kind k)
   t.barrier();
 }
 
-void transfer_to_oneself(team &t, kind k)
-{
+void transfer_to_oneself(team &t, kind k) {
   endpoint e;
   e.meet(t);
   std::uint64_t n = 0;
@@ -157,17 +148,17 @@ void transfer_to_oneself(team &t, kind k)
   }
 }
 
-void transfer_empty_with_data(team &t, kind k)
-{
+void transfer_empty_with_data(team &t, kind k) {
   endpoint e;
   e.meet(t);
   const std::size_t width = e.info().domain_attr->cq_data_size;
   if (width == 0)
     skip("the provider carries no CQ data");
-  const std::uint64_t all_bits = width >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * width)) - 1;
+  const std::uint64_t all_bits =
+      width >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * width)) - 1;
   std::uint64_t n = 0;
-  for (const std::uint64_t data : {std::uint64_t{0}, std::uint64_t{1}, 0x123456789abcdef0ul,
-                                   all_bits}) {
+  for (const std::uint64_t data :
+       {std::uint64_t{0}, std::uint64_t{1}, 0x123456789abcdef0ul, all_bits}) {
     for (const auto form : {send_form::data, send_form::inject_data}) {
       envelope env = numbered(++n);
       env.data = data & all_bits;
@@ -198,8 +189,7 @@ void transfer_empty_with_data(team &t, kind k)
 }
 
 // The buffer belongs to the caller again when inject returns, and no completion is written.
-void transfer_inject_reuses_buffer(team &t, kind k)
-{
+void transfer_inject_reuses_buffer(team &t, kind k) {
   endpoint e;
   e.meet(t);
   const std::size_t size = std::min<std::size_t>(e.info().tx_attr->inject_size, 4 * kib);
@@ -238,8 +228,7 @@ void transfer_inject_reuses_buffer(team &t, kind k)
   }
 }
 
-void transfer_many_in_flight(team &t, kind k)
-{
+void transfer_many_in_flight(team &t, kind k) {
   endpoint e;
   e.meet(t);
   constexpr std::size_t count = 600;
@@ -271,8 +260,7 @@ void transfer_many_in_flight(team &t, kind k)
 }
 
 // Large transfers cross: neither side may wait for the other to receive first.
-void transfer_both_directions(team &t, kind k)
-{
+void transfer_both_directions(team &t, kind k) {
   endpoint e;
   e.meet(t);
   const std::size_t size = usable(e, 4 * mib + 11);
@@ -280,7 +268,9 @@ void transfer_both_directions(team &t, kind k)
   for (const bool receive_first : {true, false}) {
     std::vector<op> sends(count), receives(count);
     std::vector<std::vector<std::byte>> out, in(count, std::vector<std::byte>(size));
-    const auto id = [](int rank, std::size_t i) { return static_cast<std::uint64_t>(rank) << 32 | i; };
+    const auto id = [](int rank, std::size_t i) {
+      return static_cast<std::uint64_t>(rank) << 32 | i;
+    };
     const auto post_receives = [&] {
       for (std::size_t i = 0; i < count; ++i)
         post_recv(e, k, recv_form::plain, in[i], numbered(i), receives[i]);
@@ -302,8 +292,7 @@ void transfer_both_directions(team &t, kind k)
   }
 }
 
-void transfer_huge(team &t, kind k)
-{
+void transfer_huge(team &t, kind k) {
   endpoint e;
   e.meet(t);
   constexpr std::size_t size = (std::size_t{4} << 30) + 4097;

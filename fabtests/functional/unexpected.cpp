@@ -14,13 +14,12 @@ namespace {
 constexpr std::size_t kib = 1024;
 
 // A message of each size is there, or announced, before the receive is posted.
-void each_size(team &t, kind k)
-{
+void each_size(team &t, kind k) {
   endpoint e;
   e.meet(t);
   std::uint64_t n = 0;
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100}, 2 * kib,
-                                 9 * kib, 40 * kib, 300 * kib, 3000 * kib}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100}, 2 * kib, 9 * kib,
+                                 40 * kib, 300 * kib, 3000 * kib}) {
     const envelope env{.tag = ++n};
     op o;
     if (t.first()) {
@@ -47,8 +46,7 @@ struct stranger {
 };
 
 // The receiver does not know the sender until its message is there; then it asks for just that.
-void from_stranger(team &t, kind k, std::size_t size)
-{
+void from_stranger(team &t, kind k, std::size_t size) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV}, "FI_DIRECTED_RECV");
   const auto names = t.allgather(e.name());
   constexpr std::uint64_t tag = 3;
@@ -86,8 +84,7 @@ CASE(tagged_from_stranger, .ranks = 3) { from_stranger(t, kind::tagged, 200); }
 CASE(tagged_large_from_stranger, .ranks = 3) { from_stranger(t, kind::tagged, 200'000); }
 
 // The directed receive waits already when its sender is inserted... and it names another peer.
-CASE(undirected_from_stranger)
-{
+CASE(undirected_from_stranger) {
   endpoint e;
   const auto names = t.allgather(e.name());
   op o;
@@ -108,8 +105,7 @@ CASE(undirected_from_stranger)
 }
 
 // A slow receiver loses nothing, whatever the sender manages to send meanwhile.
-CASE(thousands, .seconds = 60)
-{
+CASE(thousands, .seconds = 60) {
   endpoint e;
   e.meet(t);
   constexpr std::size_t count = 10'000;
@@ -144,8 +140,7 @@ CASE(thousands, .seconds = 60)
 }
 
 // Unexpected messages of every size, then received in the opposite order.
-CASE(newest_first)
-{
+CASE(newest_first) {
   endpoint e;
   e.meet(t);
   constexpr std::size_t count = 300;
@@ -176,8 +171,7 @@ CASE(newest_first)
 }
 
 // Unexpected messages that nobody asks for don't keep an endpoint from closing.
-CASE(closed_with_messages_waiting)
-{
+CASE(closed_with_messages_waiting) {
   {
     endpoint e;
     e.meet(t);

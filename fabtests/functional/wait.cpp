@@ -19,21 +19,18 @@ namespace {
 using clock = std::chrono::steady_clock;
 constexpr int rounds = 2000;
 
-double elapsed_ms(clock::time_point since)
-{
+double elapsed_ms(clock::time_point since) {
   return std::chrono::duration<double, std::milli>(clock::now() - since).count();
 }
 
-request waiting(fi_wait_obj object)
-{
+request waiting(fi_wait_obj object) {
   request r;
   r.wait = object;
   return r;
 }
 
 // Reads one completion with fi_cq_sread; an early -FI_EAGAIN is allowed, a late one is not.
-void sread_one(endpoint &e, bool from)
-{
+void sread_one(endpoint &e, bool from) {
   fi_cq_tagged_entry entry{};
   fi_addr_t source = 0;
   const auto start = clock::now();
@@ -51,8 +48,7 @@ void sread_one(endpoint &e, bool from)
 }
 
 // One message back and forth, both sides asleep in between.
-void ping_pong(team &t, endpoint &e, const std::function<void()> &wait_for_one)
-{
+void ping_pong(team &t, endpoint &e, const std::function<void()> &wait_for_one) {
   op sent, received;
   std::array<std::byte, 8> out{}, in{};
   for (int i = 0; i < rounds; ++i) {
@@ -76,15 +72,13 @@ void ping_pong(team &t, endpoint &e, const std::function<void()> &wait_for_one)
   t.barrier();
 }
 
-void sread_ping_pong(team &t, fi_wait_obj object, bool from)
-{
+void sread_ping_pong(team &t, fi_wait_obj object, bool from) {
   endpoint e(waiting(object));
   e.meet(t);
   ping_pong(t, e, [&] { sread_one(e, from); });
 }
 
-int wait_fd(fid_t object)
-{
+int wait_fd(fid_t object) {
   int fd = -1;
   CHECK_OK(fi_control(object, FI_GETWAIT, &fd));
   CHECK(fd >= 0);
@@ -95,8 +89,7 @@ class fd_waiter {
 public:
   explicit fd_waiter(endpoint &e) : e_(e), fd_(wait_fd(&e.rx().get()->fid)) {}
 
-  void one()
-  {
+  void one() {
     fi_cq_tagged_entry entry{};
     for (;;) {
       const ssize_t rc = fi_cq_read(e_.rx().get(), &entry, 1);
@@ -111,8 +104,7 @@ public:
   [[nodiscard]] long sleeps() const { return sleeps_; }
 
 private:
-  void sleep_until_signalled()
-  {
+  void sleep_until_signalled() {
     fid_t fids[] = {&e_.rx().get()->fid};
     const int rc = fi_trywait(e_.fabric(), fids, 1);
     if (rc == -FI_EAGAIN)
@@ -135,8 +127,7 @@ CASE(sread_unspecified) { sread_ping_pong(t, FI_WAIT_UNSPEC, false); }
 CASE(sreadfrom_unspecified) { sread_ping_pong(t, FI_WAIT_UNSPEC, true); }
 CASE(sread_fd) { sread_ping_pong(t, FI_WAIT_FD, false); }
 
-CASE(trywait_and_poll)
-{
+CASE(trywait_and_poll) {
   endpoint e(waiting(FI_WAIT_FD));
   e.meet(t);
   fd_waiter waiter(e);
@@ -145,8 +136,7 @@ CASE(trywait_and_poll)
 }
 
 // A message that is much larger needs several wake-ups on both sides.
-CASE(large_message_asleep)
-{
+CASE(large_message_asleep) {
   endpoint e(waiting(FI_WAIT_FD));
   e.meet(t);
   fd_waiter waiter(e);
@@ -168,8 +158,7 @@ CASE(large_message_asleep)
 }
 
 // Nothing happens: the descriptor stays quiet, and waiting costs no processor time.
-CASE(quiet_descriptor)
-{
+CASE(quiet_descriptor) {
   endpoint e(waiting(FI_WAIT_FD));
   e.meet(t);
   op o;
@@ -204,8 +193,7 @@ CASE(quiet_descriptor)
   t.barrier_without_progress();
 }
 
-CASE(sread_times_out, .ranks = 1)
-{
+CASE(sread_times_out, .ranks = 1) {
   endpoint e(waiting(FI_WAIT_UNSPEC));
   e.meet(t);
   fi_cq_tagged_entry entry{};
@@ -222,8 +210,7 @@ CASE(sread_times_out, .ranks = 1)
   }
 }
 
-CASE(signal_from_another_thread, .ranks = 1)
-{
+CASE(signal_from_another_thread, .ranks = 1) {
   request asked = waiting(FI_WAIT_UNSPEC);
   asked.threading = FI_THREAD_SAFE;
   endpoint e(asked);
@@ -250,8 +237,7 @@ CASE(signal_from_another_thread, .ranks = 1)
 }
 
 // Errors wake a waiter too.
-CASE(error_wakes, .ranks = 1)
-{
+CASE(error_wakes, .ranks = 1) {
   endpoint e(waiting(FI_WAIT_UNSPEC));
   e.meet(t);
   op o;
@@ -264,8 +250,7 @@ CASE(error_wakes, .ranks = 1)
 }
 
 // Completions that are there already are no reason to wait.
-CASE(sread_finds_what_is_there, .ranks = 1)
-{
+CASE(sread_finds_what_is_there, .ranks = 1) {
   request asked = waiting(FI_WAIT_UNSPEC);
   asked.separate_queues = true;
   endpoint e(asked);

@@ -1,1 +1,16 @@
-# Programs of fabtests/fuzz: check_PROGRAMS += ..., TESTS += ...
+# libFuzzer programs, built by a configure with --enable-fuzz and run by
+# "make check-fuzz".
+if ENABLE_FUZZ
+fuzz_programs += fabtests/fuzz/fuzz_wire fabtests/fuzz/fuzz_session
+fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
+
+fabtests_fuzz_fuzz_wire_SOURCES = fabtests/fuzz/fuzz_wire.cpp
+fabtests_fuzz_fuzz_wire_LDFLAGS = $(fuzz_ldflags)
+fabtests_fuzz_fuzz_wire_LDADD = $(wire_libs)
+
+fabtests_fuzz_fuzz_session_SOURCES = fabtests/fuzz/fuzz_session.cpp
+fabtests_fuzz_fuzz_session_LDFLAGS = $(fuzz_ldflags)
+fabtests_fuzz_fuzz_session_LDADD = $(session_libs)
+
+noinst_PROGRAMS += fabtests/fuzz/fuzz_wire fabtests/fuzz/fuzz_session
+endif

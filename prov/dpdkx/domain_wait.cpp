@@ -146,6 +146,8 @@ void DomainWait::posted_while_asleep(engine::Endpoint &endpoint) {
     const std::lock_guard lock(endpoint.mutex());
     quiet = endpoint.arm();
     due = endpoint.deadline();
+    if (sleepers_.load() == 0)
+      endpoint.disarm(); // the last one has just left
   }
   if (!quiet || count(due) < deadline_.load())
     kick();

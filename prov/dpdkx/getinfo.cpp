@@ -96,7 +96,8 @@ int make_info(const Settings &settings, const Candidate &candidate, std::uint32_
   const util_ext::Offer offer{
       .info = base.get(),
       .addr_formats = {FI_SOCKADDR, FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_ADDR_STR},
-      .max_auth_key_size = max_auth_key};
+      .max_auth_key_size = max_auth_key,
+      .traffic_classes = true};
   fi_info *chosen = nullptr;
   if (const int rc = util_ext::choose(provider, api_version, offer, hints, &chosen))
     return rc;

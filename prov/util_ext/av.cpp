@@ -378,7 +378,7 @@ int Av::open(Domain &domain, fi_av_attr *attr, fid_av **out, void *context) noex
     return refuse(-FI_ENOSYS, "only the flags FI_EVENT and FI_SYMMETRIC are supported");
   if (attr->rx_ctx_bits)
     return refuse(-FI_EINVAL, "scalable endpoints are not supported: rx_ctx_bits must be 0");
-  if (attr->type != FI_AV_UNSPEC && attr->type != FI_AV_MAP && attr->type != FI_AV_TABLE)
+  if (raw(attr->type) > FI_AV_TABLE)
     return refuse(-FI_EINVAL, "type is neither FI_AV_MAP nor FI_AV_TABLE");
 
   return guard([&] {

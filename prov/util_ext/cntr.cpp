@@ -61,19 +61,19 @@ int Cntr::close(struct fid *f) noexcept {
 }
 
 // What the C interface has twice: for the value, and for the error value.
-template <Cntr::Value Cntr::*value> struct Cntr::Calls {
+template <Cntr::Value Cntr::*Which> struct Cntr::Calls {
   static std::uint64_t read(fid_cntr *c) noexcept {
     Cntr &self = *from(&c->fid);
-    return self.read(self.*value);
+    return self.read(self.*Which);
   }
   static int add(fid_cntr *c, std::uint64_t n) noexcept {
     Cntr &self = *from(&c->fid);
-    self.change(self.*value, n);
+    self.change(self.*Which, n);
     return 0;
   }
   static int set(fid_cntr *c, std::uint64_t n) noexcept {
     Cntr &self = *from(&c->fid);
-    self.set(self.*value, n);
+    self.set(self.*Which, n);
     return 0;
   }
 };
@@ -107,15 +107,15 @@ int Cntr::open(Domain &domain, const fi_cntr_attr *attr, fid_cntr **out, void *c
   const fi_provider &prov = domain.provider();
   if (!attr || !out)
     return -FI_EINVAL;
-  if (attr->events != FI_CNTR_EVENTS_COMP) {
-    FI_WARN(&prov, FI_LOG_CNTR, "counter events %d: only FI_CNTR_EVENTS_COMP is supported\n",
-            static_cast<int>(attr->events));
+  if (raw(attr->events) != FI_CNTR_EVENTS_COMP) {
+    FI_WARN(&prov, FI_LOG_CNTR, "counter events %u: only FI_CNTR_EVENTS_COMP is supported\n",
+            raw(attr->events));
     return -FI_ENOSYS;
   }
-  if (!Wait::supported(attr->wait_obj)) {
+  if (!Wait::supported(raw(attr->wait_obj))) {
     FI_WARN(&prov, FI_LOG_CNTR,
-            "counter wait object %d: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
-            static_cast<int>(attr->wait_obj));
+            "counter wait object %u: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
+            raw(attr->wait_obj));
     return -FI_ENOSYS;
   }
   if (attr->flags) {

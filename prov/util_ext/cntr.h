@@ -35,7 +35,7 @@ private:
   static int close(struct fid *) noexcept;
   static int control(struct fid *, int command, void *arg) noexcept;
   static int wait(fid_cntr *, std::uint64_t threshold, int timeout) noexcept;
-  template <Value Cntr::*value> struct Calls;
+  template <Value Cntr::*Which> struct Calls;
 
   void change(Value &v, std::uint64_t n) noexcept {
     if (locking_)

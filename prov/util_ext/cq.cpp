@@ -271,10 +271,10 @@ int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context
   const fi_provider &prov = domain.provider();
   if (!attr || !out)
     return -FI_EINVAL;
-  if (!Wait::supported(attr->wait_obj)) {
+  if (!Wait::supported(raw(attr->wait_obj))) {
     FI_WARN(&prov, FI_LOG_CQ,
-            "CQ wait object %d: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
-            static_cast<int>(attr->wait_obj));
+            "CQ wait object %u: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
+            raw(attr->wait_obj));
     return -FI_ENOSYS;
   }
   if (attr->flags & ~FI_AFFINITY) { // the affinity itself is a hint: nothing interrupts here
@@ -282,10 +282,8 @@ int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context
             static_cast<unsigned long long>(attr->flags));
     return -FI_EINVAL;
   }
-  if (attr->wait_obj != FI_WAIT_NONE && attr->wait_cond != FI_CQ_COND_NONE &&
-      attr->wait_cond != FI_CQ_COND_THRESHOLD) {
-    FI_WARN(&prov, FI_LOG_CQ, "CQ wait condition %d is not defined\n",
-            static_cast<int>(attr->wait_cond));
+  if (attr->wait_obj != FI_WAIT_NONE && raw(attr->wait_cond) > FI_CQ_COND_THRESHOLD) {
+    FI_WARN(&prov, FI_LOG_CQ, "CQ wait condition %u is not defined\n", raw(attr->wait_cond));
     return -FI_EINVAL;
   }
   if (attr->size > max_size) {
@@ -294,7 +292,7 @@ int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context
   }
 
   fi_ops_cq *ops_cq;
-  switch (attr->format) {
+  switch (raw(attr->format)) {
   case FI_CQ_FORMAT_UNSPEC: // whatever a caller's buffer was made for, this fits into it
   case FI_CQ_FORMAT_CONTEXT:
     ops_cq = &Format<fi_cq_entry>::ops;
@@ -309,7 +307,7 @@ int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context
     ops_cq = &Format<fi_cq_tagged_entry>::ops;
     break;
   default:
-    FI_WARN(&prov, FI_LOG_CQ, "CQ format %d is not defined\n", static_cast<int>(attr->format));
+    FI_WARN(&prov, FI_LOG_CQ, "CQ format %u is not defined\n", raw(attr->format));
     return -FI_EINVAL;
   }
 

@@ -201,10 +201,10 @@ int Eq::open(Fabric &fabric, const fi_eq_attr *given, fid_eq **out, void *contex
   const fi_eq_attr attr = given ? *given : fi_eq_attr{};
   if (!out)
     return -FI_EINVAL;
-  if (!Wait::supported(attr.wait_obj)) {
+  if (!Wait::supported(raw(attr.wait_obj))) {
     FI_WARN(&prov, FI_LOG_EQ,
-            "EQ wait object %d: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
-            static_cast<int>(attr.wait_obj));
+            "EQ wait object %u: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
+            raw(attr.wait_obj));
     return -FI_ENOSYS;
   }
   if (attr.flags & ~(FI_WRITE | FI_AFFINITY)) {

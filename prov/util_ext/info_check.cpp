@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "util_ext/info.h"
 
+#include "util_ext/ops.h"
+
 #include <rdma/fi_domain.h>
 #include <rdma/providers/fi_log.h>
 
@@ -75,7 +77,7 @@ private:
 
   // ---- the structures
 
-  void ep_type(const fi_ep_attr &h) { same("ep_attr->type", h.type, info_.ep_attr->type); }
+  void ep_type(const fi_ep_attr &h) { same("ep_attr->type", raw(h.type), info_.ep_attr->type); }
 
   void caps() {
     within("caps", hints_.caps, info_.caps);
@@ -124,12 +126,12 @@ private:
 
   void domain(const fi_domain_attr &h, const fi_domain_attr &o) {
     same("domain_attr->name", h.name, o.name);
-    one_of("domain_attr->threading", h.threading, FI_THREAD_ENDPOINT);
+    one_of("domain_attr->threading", raw(h.threading), FI_THREAD_ENDPOINT);
     // One beyond manual: the application serialises control calls as well.
-    one_of("domain_attr->control_progress", h.control_progress, FI_PROGRESS_MANUAL + 1);
-    one_of("domain_attr->data_progress", h.data_progress, FI_PROGRESS_MANUAL);
-    one_of("domain_attr->resource_mgmt", h.resource_mgmt, FI_RM_ENABLED);
-    one_of("domain_attr->av_type", h.av_type, FI_AV_TABLE);
+    one_of("domain_attr->control_progress", raw(h.control_progress), FI_PROGRESS_MANUAL + 1);
+    one_of("domain_attr->data_progress", raw(h.data_progress), FI_PROGRESS_MANUAL);
+    one_of("domain_attr->resource_mgmt", raw(h.resource_mgmt), FI_RM_ENABLED);
+    one_of("domain_attr->av_type", raw(h.av_type), FI_AV_TABLE);
     at_most("domain_attr->mr_key_size", h.mr_key_size, o.mr_key_size);
     at_most("domain_attr->cq_data_size", h.cq_data_size, o.cq_data_size);
     at_most("domain_attr->cq_cnt", h.cq_cnt, o.cq_cnt);

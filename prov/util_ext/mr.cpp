@@ -59,9 +59,9 @@ int Mr::check(Domain &domain, const fi_mr_attr &attr, std::uint64_t flags) {
     FI_WARN(&prov, FI_LOG_MR, "authorization keys of regions are not supported\n");
     return -FI_ENOSYS;
   }
-  if (FI_VERSION_GE(domain.api_version(), FI_VERSION(1, 10)) && attr.iface != FI_HMEM_SYSTEM) {
-    FI_WARN(&prov, FI_LOG_MR, "memory interface %d: only FI_HMEM_SYSTEM is supported\n",
-            static_cast<int>(attr.iface));
+  if (FI_VERSION_GE(domain.api_version(), FI_VERSION(1, 10)) && raw(attr.iface) != FI_HMEM_SYSTEM) {
+    FI_WARN(&prov, FI_LOG_MR, "memory interface %u: only FI_HMEM_SYSTEM is supported\n",
+            raw(attr.iface));
     return -FI_ENOSYS;
   }
   return 0;

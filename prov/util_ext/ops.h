@@ -16,6 +16,7 @@
 #include <rdma/fi_errno.h>
 
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <system_error>
 #include <type_traits>
@@ -59,6 +60,15 @@ template <class Ops, std::size_t... I> constexpr Ops fill_slots(std::index_seque
 template <class Ops> constexpr Ops all_missing() {
   constexpr Ops ops = detail::fill_slots<Ops>(std::index_sequence<>{});
   return ops;
+}
+
+// The number in an enum that a C caller filled in: to load one that is out of
+// range as an enum is undefined.
+template <class E> unsigned raw(const E &e) {
+  static_assert(std::is_enum_v<E> && sizeof(E) == sizeof(unsigned));
+  unsigned value;
+  std::memcpy(&value, &e, sizeof value);
+  return value;
 }
 
 // Runs what a C caller asked for; an exception becomes a negative FI_E*.

@@ -61,7 +61,7 @@ public:
   Wait &operator=(const Wait &) = delete;
   ~Wait();
 
-  static bool supported(fi_wait_obj object) {
+  static bool supported(unsigned object) {
     return object == FI_WAIT_NONE || object == FI_WAIT_UNSPEC || object == FI_WAIT_FD ||
            object == FI_WAIT_YIELD;
   }

@@ -42,9 +42,25 @@ fid_cntr *open_cntr(Domain &domain) {
 
 } // namespace
 
+class Node::Entered {
+public:
+  explicit Entered(Node &node) : lock_(node.endpoint_->mutex()), meter_(node.meter_) {
+    if (meter_)
+      meter_->enter();
+  }
+  ~Entered() {
+    if (meter_)
+      meter_->leave();
+  }
+
+private:
+  const std::lock_guard<std::mutex> lock_;
+  Meter *const meter_;
+};
+
 Node::Node(const Clock &clock, link::sim::Network &network, std::uint32_t index,
            const Address &address, const Setup &setup, const Book &book)
-    : address_(address), index_(index), domain_(setup.threading) {
+    : address_(address), index_(index), meter_(setup.meter), domain_(setup.threading) {
   tx_cq_ = open_cq(domain_, setup.cq_size);
   rx_cq_ = open_cq(domain_, setup.cq_size);
   tx_cntr_ = open_cntr(domain_);
@@ -76,54 +92,54 @@ Node::~Node() {
 }
 
 ssize_t Node::post(const op::SendRequest &r) {
-  const std::lock_guard lock(endpoint_->mutex());
+  const Entered entered(*this);
   return endpoint_->send(r);
 }
 
 ssize_t Node::post(const op::ReceiveRequest &r) {
-  const std::lock_guard lock(endpoint_->mutex());
+  const Entered entered(*this);
   return endpoint_->receive(r);
 }
 
 int Node::cancel(const void *context) {
-  const std::lock_guard lock(endpoint_->mutex());
+  const Entered entered(*this);
   return endpoint_->cancel(context);
 }
 
 unsigned Node::turn() {
-  const std::lock_guard lock(endpoint_->mutex());
+  const Entered entered(*this);
   return endpoint_->turn();
 }
 
 bool Node::idle() {
-  const std::lock_guard lock(endpoint_->mutex());
+  const Entered entered(*this);
   const bool quiet = endpoint_->arm();
   endpoint_->disarm();
   return quiet;
 }
 
 void Node::service() {
-  const std::lock_guard lock(endpoint_->mutex());
+  const Entered entered(*this);
   endpoint_->service();
 }
 
 Time Node::deadline() {
-  const std::lock_guard lock(endpoint_->mutex());
+  const Entered entered(*this);
   return endpoint_->deadline();
 }
 
 void Node::address_added(fi_addr_t addr, const Address &address) {
-  const std::lock_guard lock(endpoint_->mutex());
+  const Entered entered(*this);
   endpoint_->address_added(addr, address);
 }
 
 bool Node::drained() {
-  const std::lock_guard lock(endpoint_->mutex());
+  const Entered entered(*this);
   return endpoint_->drained();
 }
 
 void Node::close() {
-  const std::lock_guard lock(endpoint_->mutex());
+  const Entered entered(*this);
   endpoint_->close();
 }
 

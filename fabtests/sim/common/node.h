@@ -20,6 +20,16 @@ using dpdkx::Duration;
 using dpdkx::Time;
 using dpdkx::link::sim::Profile;
 
+// Told when an engine is entered and left, to account for what it allocates.
+class Meter {
+public:
+  virtual void enter() = 0;
+  virtual void leave() = 0;
+
+protected:
+  ~Meter() = default;
+};
+
 struct Setup {
   dpdkx::engine::Config config;
   Profile profile;              // lossless: the port is the endpoint's host link
@@ -27,7 +37,8 @@ struct Setup {
   bool source_err = false;      // FI_SOURCE_ERR
   std::size_t cq_size = 1024;
   fi_threading threading = FI_THREAD_DOMAIN;
-  // Wraps the port; for tests that look at or account for its calls.
+  Meter *meter = nullptr;
+  // Wraps the port, for tests that stand between engine and network.
   std::function<std::unique_ptr<dpdkx::link::Port>(std::unique_ptr<dpdkx::link::Port>)> wrap;
 };
 
@@ -62,10 +73,12 @@ public:
   Counts tx_count(), rx_count();
 
 private:
+  class Entered; // holds the lock, tells the meter
   void *read(fid_cq *, Done &);
 
   const Address address_;
   const std::uint32_t index_;
+  Meter *const meter_;
   Domain domain_;
   fid_cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;
   fid_cntr *tx_cntr_ = nullptr, *rx_cntr_ = nullptr;

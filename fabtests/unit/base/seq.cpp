@@ -14,10 +14,9 @@ namespace {
 void seq__orders_like_numbers_that_do_not_wrap(void **) {
   assert_true(rc::check("seq orders like numbers that don't wrap", [] {
     const std::uint64_t a = *rc::gen::arbitrary<std::uint64_t>() >> 1;
-    const auto by = *rc::gen::oneOf(
-        rc::gen::inRange<std::int64_t>(-3, 4),
-        rc::gen::inRange<std::int64_t>(-0x7fffffff, 0x7fffffff),
-        rc::gen::element<std::int64_t>(-0x7fffffff, 0x7fffffff));
+    const auto by = *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(-3, 4),
+                                    rc::gen::inRange<std::int64_t>(-0x7fffffff, 0x7fffffff),
+                                    rc::gen::element<std::int64_t>(-0x7fffffff, 0x7fffffff));
     const std::uint64_t b = a + static_cast<std::uint64_t>(by);
     const PacketNumber x{static_cast<std::uint32_t>(a)}, y{static_cast<std::uint32_t>(b)};
     RC_ASSERT((x < y) == (0 < by));

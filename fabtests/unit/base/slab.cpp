@@ -27,8 +27,9 @@ void name__finds_its_object_while_it_is_taken(void **) {
           RC_ASSERT(given.count(Slab<Item>::name(item)) == 0);
         }
       } else if (!taken.empty()) {
-        const auto victim = std::next(taken.begin(), *rc::gen::inRange<std::ptrdiff_t>(
-                                                         0, static_cast<std::ptrdiff_t>(taken.size())));
+        const auto victim = std::next(
+            taken.begin(),
+            *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(taken.size())));
         slab.give(victim->second);
         given.insert(victim->first);
         taken.erase(victim);

@@ -22,12 +22,17 @@ namespace hosts {
 
 struct Shared {
   pthread_barrier_t barrier;
-  std::atomic<std::uint64_t> words[8];
+  std::atomic<std::uint64_t> words[8], arrivals;
+  std::uint64_t processes;
 };
 
 void Host::meet() const { pthread_barrier_wait(&shared_.barrier); }
 
 std::atomic<std::uint64_t> &Host::word(int i) const { return shared_.words[i]; }
+
+std::uint64_t Host::processes() const { return shared_.processes; }
+
+std::atomic<std::uint64_t> &Host::arrivals() const { return shared_.arrivals; }
 
 namespace {
 
@@ -82,7 +87,8 @@ Shared *make_shared_memory(std::size_t processes) {
   void *memory =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_true(memory != MAP_FAILED);
-  auto *shared = new (memory) Shared;
+  auto *shared = new (memory) Shared{};
+  shared->processes = processes;
   pthread_barrierattr_t attr;
   pthread_barrierattr_init(&attr);
   pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
@@ -264,6 +270,13 @@ link::PathEvent End::wait_event() {
   auto event = events_.front();
   events_.erase(events_.begin());
   return event;
+}
+
+void End::meet(Host &host) {
+  auto all = ++meetings_ * host.processes();
+  auto end = std::chrono::steady_clock::now() + patience;
+  for (++host.arrivals(); host.arrivals() < all; turn())
+    CHECK(std::chrono::steady_clock::now() < end);
 }
 
 void End::send(link::PathId path, const std::vector<std::byte> &bytes) {

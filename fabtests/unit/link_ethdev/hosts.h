@@ -39,6 +39,8 @@ public:
 
   void meet() const;                             // all processes are here
   std::atomic<std::uint64_t> &word(int i) const; // shared by all
+  std::uint64_t processes() const;
+  std::atomic<std::uint64_t> &arrivals() const;
 
 private:
   Shared &shared_;
@@ -82,6 +84,7 @@ public:
   // The kind and error of the next event; fails after ten seconds without one.
   link::PathEvent wait_event();
 
+  void meet(Host &); // as Host::meet(), and goes on answering meanwhile
   void send(link::PathId, const std::vector<std::byte> &);
   struct Received {
     std::vector<std::byte> bytes;
@@ -96,6 +99,7 @@ private:
   std::unique_ptr<link::Port> port_;
   std::vector<Received> received_;
   std::vector<link::PathEvent> events_;
+  std::uint64_t meetings_ = 0;
 };
 
 // Bytes that tell their position and `seed`.

@@ -3,8 +3,13 @@
 #include "unit/link_ethdev/hosts.h"
 
 #include <cerrno>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 
 #include "unit/unit.h" // last: cmocka defines fail and others as macros
 
@@ -27,7 +32,7 @@ void echo_sizes(Host &host, const std::vector<std::size_t> &sizes,
                 const std::shared_ptr<link::Device> &device) {
   End end(device, 5000);
   auto path = end.connect(at(host.peer_ip(), 5000));
-  host.meet();
+  end.meet(host);
   unsigned seed = 0;
   for (auto size : sizes) {
     ++seed;
@@ -40,7 +45,7 @@ void echo_sizes(Host &host, const std::vector<std::size_t> &sizes,
     if (host.rank() == 1)
       end.send(path, got.bytes);
   }
-  host.meet();
+  end.meet(host);
 }
 
 void run_both(const Setup &setup, const Part &part) { run(setup, {part, part}); }
@@ -81,10 +86,10 @@ static void traffic__mtu_setting_limits_datagrams(void **) {
     CHECK(end.port().traits().max_datagram == 1972);
     auto path = end.connect(at(host.peer_ip(), 5000));
     CHECK(end.port().reserve(path, 1973).data == nullptr);
-    host.meet();
+    end.meet(host);
     end.send(path, pattern(1972, 1));
     CHECK(end.receive().bytes == pattern(1972, 1));
-    host.meet();
+    end.meet(host);
   });
 }
 
@@ -94,7 +99,7 @@ static void traffic__bursts_arrive_whole_and_in_order(void **) {
     auto device = open(request(host.interface()));
     End end(device, 5000);
     auto path = end.connect(at(host.peer_ip(), 5000));
-    host.meet();
+    end.meet(host);
     for (unsigned round = 0; round < rounds; ++round) {
       if (host.rank() == 0)
         for (unsigned i = 0; i < burst; ++i)
@@ -102,7 +107,7 @@ static void traffic__bursts_arrive_whole_and_in_order(void **) {
       else
         for (unsigned i = 0; i < burst; ++i)
           CHECK(end.receive().bytes == pattern(200 + i, round * burst + i));
-      host.meet();
+      end.meet(host);
     }
     if (host.rank() == 0)
       CHECK(end.port().counters().tx_datagrams == rounds * burst);
@@ -117,7 +122,7 @@ static void traffic__whoever_polls_hands_on_to_the_other_port(void **) {
     End one(device, 5001), two(device, 5002);
     auto from_one = one.connect(at(host.peer_ip(), 5002));
     auto from_two = two.connect(at(host.peer_ip(), 5001));
-    host.meet();
+    one.meet(host);
     one.send(from_one, pattern(10, 1));
     two.send(from_two, pattern(20, 2));
     host.meet();
@@ -125,7 +130,7 @@ static void traffic__whoever_polls_hands_on_to_the_other_port(void **) {
     CHECK(one.receive().bytes == pattern(20, 2));
     CHECK(one.quiet(50ms));
     CHECK(two.receive().bytes == pattern(10, 1));
-    host.meet();
+    one.meet(host);
   });
 }
 
@@ -185,7 +190,7 @@ static void traffic__several_processes_share_an_interface(void **) {
       auto device = open(request(host.interface()));
       End end(device, port);
       auto path = end.connect(at(host.peer_ip(), port));
-      host.meet();
+      end.meet(host);
       for (unsigned i = 0; i < 500; ++i) {
         if (host.rank() == 0)
           end.send(path, pattern(100, i + port));
@@ -194,7 +199,7 @@ static void traffic__several_processes_share_an_interface(void **) {
           end.send(path, pattern(100, i + port));
       }
       CHECK(end.quiet(20ms));
-      host.meet();
+      end.meet(host);
     };
   };
   run({}, {part(5001), part(5001), part(5002), part(5002)});
@@ -260,33 +265,32 @@ static void paths__are_reused_after_close(void **) {
 
 static void paths__through_a_gateway(void **) {
   // Rank 1's kernel is the gateway to a network beyond it, where it has an address too.
-  run({},
-      {[](Host &host) {
-         CHECK(shell("ip route add 10.88.0.0/16 via 10.77.0.2"));
-         host.meet();
-         auto device = open(request(host.interface()));
-         End end(device, 5000);
-         auto path = end.connect(at({0x0a580001}, 5000));
-         end.send(path, pattern(100, 1));
-         auto got = end.receive();
-         CHECK(got.bytes == pattern(50, 2) && got.path == path);
-         host.meet();
-       },
-       [](Host &host) {
-         CHECK(shell("ip addr add 10.88.0.1/16 dev dpx1"));
-         host.meet();
-         // The address that isn't the first: the setting picks it. The way back is
-         // off-link for it, through rank 0.
-         auto device = open(request("dpx1", "10.88.0.1/16"));
-         End end(device, 5000);
-         link::RxDatagram datagram;
-         while (end.port().poll(&datagram, 1) == 0)
-           sched_yield();
-         CHECK(datagram.len == 100);
-         end.port().reply(datagram, pattern(50, 2));
-         end.port().release(&datagram, 1);
-         host.meet();
-       }});
+  run({}, {[](Host &host) {
+             CHECK(shell("ip route add 10.88.0.0/16 via 10.77.0.2"));
+             host.meet();
+             auto device = open(request(host.interface()));
+             End end(device, 5000);
+             auto path = end.connect(at({0x0a580001}, 5000));
+             end.send(path, pattern(100, 1));
+             auto got = end.receive();
+             CHECK(got.bytes == pattern(50, 2) && got.path == path);
+             host.meet();
+           },
+           [](Host &host) {
+             CHECK(shell("ip addr add 10.88.0.1/16 dev dpx1"));
+             host.meet();
+             // The address that isn't the first: the setting picks it. The way back is
+             // off-link for it, through rank 0.
+             auto device = open(request("dpx1", "10.88.0.1/16"));
+             End end(device, 5000);
+             link::RxDatagram datagram;
+             while (end.port().poll(&datagram, 1) == 0)
+               sched_yield();
+             CHECK(datagram.len == 100);
+             end.port().reply(datagram, pattern(50, 2));
+             end.port().release(&datagram, 1);
+             host.meet();
+           }});
 }
 
 static void paths__fixed_neighbours_need_no_answer(void **) {
@@ -316,29 +320,47 @@ static void kernel__answers_no_datagram_with_icmp(void **) {
   });
 }
 
+// Answers to one question of the kernel's, as they come in on dpx1.
+static int arp_replies_from_rank_0() {
+  int tap = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ARP));
+  int udp = socket(AF_INET, SOCK_DGRAM, 0);
+  CHECK(tap >= 0 && udp >= 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(0x0a4d0001);
+  to.sin_port = htons(9);
+  CHECK(sendto(udp, "x", 1, 0, reinterpret_cast<sockaddr *>(&to), sizeof(to)) == 1);
+  int replies = 0;
+  pollfd waiter{tap, POLLIN, 0};
+  while (poll(&waiter, 1, replies ? 200 : 5000) == 1) {
+    std::uint8_t arp[64] = {};
+    sockaddr_ll from{};
+    socklen_t size = sizeof(from);
+    recvfrom(tap, arp, sizeof(arp), 0, reinterpret_cast<sockaddr *>(&from), &size);
+    replies += from.sll_pkttype == PACKET_HOST && arp[7] == 2 && arp[17] == 1;
+  }
+  close(tap);
+  close(udp);
+  return replies;
+}
+
 static void arp__is_answered_once(void **) {
   // With the kernel's address the kernel answers; without, the device does.
   for (bool addresses : {true, false})
-    run({.addresses = addresses},
-        {[=](Host &host) {
-           auto device = open(request("dpx0", "10.77.0.1/24"));
-           End end(device, 5000);
-           host.meet();
-           while (host.word(0) == 0)
-             end.turn();
-         },
-         [=](Host &host) {
-           if (!addresses)
-             CHECK(shell("ip addr add 10.77.0.2/24 dev dpx1"));
-           host.meet();
-           // arping isn't everywhere: the kernel's own resolution, and what it counts.
-           auto replies = [] {
-             return shell("ip neigh flush dev dpx1; ping -c1 -W1 10.77.0.1 >/dev/null 2>&1; "
-                          "ip neigh show 10.77.0.1 dev dpx1 | grep -q lladdr");
-           };
-           CHECK(replies());
-           host.word(0) = 1;
-         }});
+    run({.addresses = addresses}, {[](Host &host) {
+                                     auto device = open(request("dpx0", "10.77.0.1/24"));
+                                     End end(device, 5000);
+                                     host.meet();
+                                     while (host.word(0) == 0)
+                                       end.turn();
+                                   },
+                                   [=](Host &host) {
+                                     if (!addresses)
+                                       CHECK(shell("ip addr add 10.77.0.2/24 dev dpx1"));
+                                     host.meet();
+                                     CHECK(arp_replies_from_rank_0() == 1);
+                                     host.word(0) = 1;
+                                   }});
 }
 
 static void arp__without_kernel_addresses_both_devices_resolve(void **) {
@@ -367,7 +389,7 @@ static void wait__fd_is_readable_when_something_arrives(void **) {
       end.turn();
     pollfd waiter{fd, POLLIN, 0};
     CHECK(poll(&waiter, 1, 0) == 0);
-    host.meet();
+    end.meet(host);
     for (unsigned i = 0; i < 100; ++i) {
       if (host.rank() == 0) {
         end.send(path, pattern(16, i));
@@ -376,11 +398,9 @@ static void wait__fd_is_readable_when_something_arrives(void **) {
       }
       // Sleeps for each, whatever the other port's thread takes from the device.
       for (bool got = false; !got;) {
-        while (end.port().arm()) {
+        if (end.port().arm())
           CHECK(poll(&waiter, 1, 10000) == 1);
-          end.port().disarm();
-          break;
-        }
+        end.port().disarm();
         if (i % 2)
           other.turn(); // may take it, and then hands it on
         link::RxDatagram datagram;
@@ -391,7 +411,7 @@ static void wait__fd_is_readable_when_something_arrives(void **) {
       }
       end.send(path, pattern(16, i));
     }
-    host.meet();
+    end.meet(host);
   });
 }
 
@@ -400,6 +420,7 @@ static void wait__another_ports_poll_wakes(void **) {
              auto device = open(request(host.interface()));
              End end(device, 5000);
              auto path = end.connect(at(host.peer_ip(), 5000));
+             end.meet(host);
              for (unsigned i = 0; i < 200; ++i) {
                end.send(path, pattern(16, i));
                CHECK(end.receive().bytes == pattern(16, i));
@@ -410,6 +431,7 @@ static void wait__another_ports_poll_wakes(void **) {
              auto device = open(request(host.interface()));
              End sleeper(device, 5000), spinner(device, 5001);
              auto path = sleeper.connect(at(host.peer_ip(), 5000));
+             sleeper.meet(host);
              std::atomic<bool> stop{false};
              std::thread thread([&] {
                while (!stop)

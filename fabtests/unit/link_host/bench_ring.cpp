@@ -40,7 +40,9 @@ void pin(int cpu) {
   sched_setaffinity(0, sizeof(set), &set);
 }
 
-double now_ns() { return static_cast<double>(SystemClock::instance().now().time_since_epoch().count()); }
+double now_ns() {
+  return static_cast<double>(SystemClock::instance().now().time_since_epoch().count());
+}
 
 [[noreturn]] void fail(const char *what) {
   std::fprintf(stderr, "bench_ring: %s\n", what);

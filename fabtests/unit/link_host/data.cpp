@@ -274,8 +274,7 @@ static void simultaneous_opens__make_two_paths(void **) {
       while (ready != 2)
         sched_yield();
       PathId out;
-      if (ports[me]->open_path(ports[1 - me]->address(), out) != 0 ||
-          !send(*ports[me], out, "hi"))
+      if (ports[me]->open_path(ports[1 - me]->address(), out) != 0 || !send(*ports[me], out, "hi"))
         failures[me] = 1;
       bool up = false, accepted = false;
       PathEvent event;

@@ -178,8 +178,7 @@ static void kill__while_it_receives(void **) {
       return true;
     });
     PathId path;
-    assert_int_equal(
-        port->open_path(loopback(static_cast<std::uint16_t>(ready.await())), path), 0);
+    assert_int_equal(port->open_path(loopback(static_cast<std::uint16_t>(ready.await())), path), 0);
     await_event(*port, PathEventKind::up);
     for (int sent = 0; sent < 5000;)
       sent += send(*port, path, "to one who is about to die");

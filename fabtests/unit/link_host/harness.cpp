@@ -53,8 +53,7 @@ bool no_event(Port &port) {
          port.poll_events(&event, 1, later + std::chrono::milliseconds(2)) == 0;
 }
 
-Pair::Pair(const HostOptions &options)
-    : opener(open_port(options)), acceptor(open_port(options)) {
+Pair::Pair(const HostOptions &options) : opener(open_port(options)), acceptor(open_port(options)) {
   assert_int_equal(opener->open_path(acceptor->address(), out), 0);
   assert_true(out == await_event(*opener, PathEventKind::up).path);
   in = await_event(*acceptor, PathEventKind::accepted).path;
@@ -153,9 +152,9 @@ bool LogCapture::contains(const std::string &text) const { return count(text) !=
 
 std::size_t LogCapture::count(const std::string &text) const {
   const std::vector<std::string> all = lines();
-  return static_cast<std::size_t>(std::count_if(
-      all.begin(), all.end(),
-      [&](const std::string &line) { return line.find(text) != std::string::npos; }));
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(),
+                    [&](const std::string &line) { return line.find(text) != std::string::npos; }));
 }
 
 std::size_t open_descriptors() {

@@ -79,8 +79,8 @@ public:
   std::size_t count(const std::string &text) const;
 };
 
-std::size_t open_descriptors();   // of this process
-std::size_t ring_mappings();      // "dpdkx-ring" in this process' address space
+std::size_t open_descriptors();    // of this process
+std::size_t ring_mappings();       // "dpdkx-ring" in this process' address space
 std::size_t ring_resident_bytes(); // what of them takes memory
 
 } // namespace link_host

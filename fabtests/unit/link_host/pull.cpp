@@ -26,7 +26,8 @@ std::vector<std::uint8_t> pattern(std::size_t len) {
 }
 
 // Cuts memory into pieces of random lengths, some of them empty.
-std::vector<iovec> cut(std::uint8_t *base, std::size_t len, std::size_t most, std::mt19937 &random) {
+std::vector<iovec> cut(std::uint8_t *base, std::size_t len, std::size_t most,
+                       std::mt19937 &random) {
   std::vector<iovec> pieces;
   while (len != 0) {
     const std::size_t piece = std::min<std::size_t>(random() % (most + 1), len);
@@ -90,7 +91,8 @@ static void pull__any_cut_of_both_sides(void **) {
   for (const Puller pull : pullers)
     for (const std::size_t most : {7, 100, 5000, 200'000}) {
       std::vector<std::uint8_t> to(len);
-      assert_int_equal(pull(cut(to.data(), len, most, random), cut(from.data(), len, 997, random)), 0);
+      assert_int_equal(pull(cut(to.data(), len, most, random), cut(from.data(), len, 997, random)),
+                       0);
       assert_memory_equal(to.data(), from.data(), len);
     }
 }
@@ -112,7 +114,8 @@ static void pull__more_than_two_gigabytes(void **) {
   constexpr std::size_t unit_bytes = std::size_t{64} << 20, units = 33;
   const int fd = memfd_create("unit", MFD_CLOEXEC);
   assert_int_equal(ftruncate(fd, unit_bytes), 0);
-  void *const space = mmap(nullptr, unit_bytes * units, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *const space =
+      mmap(nullptr, unit_bytes * units, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (space == MAP_FAILED)
     skip();
   auto *const base = static_cast<std::uint8_t *>(space);

@@ -247,6 +247,21 @@ static void icmp__refuses_what_it_does_not_cover(void **) {
   expect_drop(Drop::other_protocol, with(good, ethernet_size + ipv4_size, 8)); // echo
 }
 
+static void farewell__round_trip(void **) {
+  for (bool answer : {false, true}) {
+    Bytes frame(min_frame);
+    assert_int_equal(write_farewell(frame.data(), peers(), {answer}), min_frame);
+    ReceivedFrame out;
+    assert_true(parse(frame, out) == Drop::none);
+    assert_true(out.kind == FrameKind::farewell);
+    assert_int_equal(out.farewell.answer, answer);
+    expect_drop(Drop::other_protocol, with(frame, ethernet_size, 9));
+    expect_drop(Drop::other_protocol, with(frame, ethernet_size + 4, 2));
+    frame.resize(ethernet_size + 4);
+    expect_drop(Drop::truncated, frame);
+  }
+}
+
 static const CMUnitTest cases[] = {
     cmocka_unit_test(udp__round_trip),
     cmocka_unit_test(udp__header_as_sent),
@@ -259,6 +274,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(arp__round_trip),
     cmocka_unit_test(arp__refuses_malformed),
     cmocka_unit_test(icmp__tells_what_our_datagram_met),
+    cmocka_unit_test(farewell__round_trip),
     cmocka_unit_test(icmp__refuses_what_it_does_not_cover),
 };
 static const unit::Group group{"frame", cases};

@@ -45,7 +45,7 @@ static void neighbour__asked_at_once_and_resolved(void **) {
   assert_int_equal(world.sent.size(), 1);
   assert_true(world.sent[0].ip == ip1 && world.sent[0].to == Mac::broadcast());
   auto before = world.table.changes();
-  world.table.learn(ip1, mac1, world.now);
+  world.table.learn(ip1, mac1, world.now, false);
   assert_true(neighbour.resolved());
   assert_true(neighbour.mac() == mac1);
   assert_int_not_equal(world.table.changes(), before);
@@ -77,7 +77,7 @@ static void neighbour__failed_is_tried_anew_by_the_next_user(void **) {
   assert_false(again.failed());
   world.run(1ms);
   assert_int_equal(world.sent.size(), 1);
-  world.table.learn(ip1, mac1, world.now);
+  world.table.learn(ip1, mac1, world.now, false);
   assert_true(again.resolved());
 }
 
@@ -85,7 +85,7 @@ static void neighbour__answer_after_failure_counts(void **) {
   World world({.resolve_timeout = 1s});
   auto &neighbour = world.table.acquire(ip1);
   world.run(2s);
-  world.table.learn(ip1, mac1, world.now);
+  world.table.learn(ip1, mac1, world.now, false);
   assert_true(neighbour.resolved() && !neighbour.failed());
 }
 
@@ -93,7 +93,7 @@ static void neighbour__traffic_confirms(void **) {
   World world;
   auto &neighbour = world.table.acquire(ip1);
   world.run(1ms);
-  world.table.learn(ip1, mac1, world.now);
+  world.table.learn(ip1, mac1, world.now, false);
   for (int i = 0; i < 120; ++i) {
     neighbour.note_used();
     neighbour.note_heard(mac1);
@@ -106,7 +106,7 @@ static void neighbour__silence_under_use_is_looked_into_with_the_old_address_in_
   World world;
   auto &neighbour = world.table.acquire(ip1);
   world.run(1ms);
-  world.table.learn(ip1, mac1, world.now);
+  world.table.learn(ip1, mac1, world.now, false);
   std::vector<NeighbourTable::Request> asked;
   for (int i = 0; i < 40; ++i) {
     neighbour.note_used();
@@ -117,7 +117,7 @@ static void neighbour__silence_under_use_is_looked_into_with_the_old_address_in_
   assert_true(asked.size() > 3);
   assert_true(asked[0].to == mac1 && asked[2].to == mac1);
   assert_true(asked[3].to == Mac::broadcast());
-  world.table.learn(ip1, mac2, world.now); // it has moved
+  world.table.learn(ip1, mac2, world.now, false); // it has moved
   assert_true(neighbour.mac() == mac2);
   world.run(1s);
   assert_int_equal(world.sent.size(), 0);
@@ -127,7 +127,7 @@ static void neighbour__unused_is_left_alone(void **) {
   World world;
   world.table.acquire(ip1);
   world.run(1ms);
-  world.table.learn(ip1, mac1, world.now);
+  world.table.learn(ip1, mac1, world.now, false);
   world.run(300s);
   assert_int_equal(world.sent.size(), 0);
 }
@@ -136,7 +136,7 @@ static void neighbour__frames_from_elsewhere_are_looked_into(void **) {
   World world;
   auto &neighbour = world.table.acquire(ip1);
   world.run(1ms);
-  world.table.learn(ip1, mac1, world.now);
+  world.table.learn(ip1, mac1, world.now, false);
   neighbour.note_heard(mac2);
   world.run(2s);
   assert_true(!world.sent.empty());
@@ -148,7 +148,7 @@ static void neighbour__fixed_is_never_asked_nor_changed(void **) {
   world.table.add_fixed(ip1, mac1);
   auto &neighbour = world.table.acquire(ip1);
   assert_true(neighbour.resolved());
-  world.table.learn(ip1, mac2, world.now);
+  world.table.learn(ip1, mac2, world.now, false);
   neighbour.note_used();
   world.run(100s);
   assert_true(neighbour.mac() == mac1);
@@ -160,15 +160,25 @@ static void neighbour__fixed_is_never_asked_nor_changed(void **) {
 
 static void learn__ignores_those_nobody_asked_for(void **) {
   World world;
-  world.table.learn(ip2, mac2, world.now);
+  world.table.learn(ip2, mac2, world.now, false);
   assert_int_equal(world.table.size(), 0);
+}
+
+static void learn__keeps_who_asks_us_up_to_a_bound(void **) {
+  World world({.max_unasked = 10});
+  for (std::uint32_t i = 0; i < 20; ++i)
+    world.table.learn({ip1.value + i}, mac1, world.now, true);
+  assert_int_equal(world.table.size(), 10);
+  assert_true(world.table.acquire(ip1).resolved());
+  world.run(60s);
+  assert_int_equal(world.table.size(), 1); // the one in use
 }
 
 static void release__keeps_resolved_ones_for_a_while(void **) {
   World world;
   auto &neighbour = world.table.acquire(ip1);
   world.run(1ms);
-  world.table.learn(ip1, mac1, world.now);
+  world.table.learn(ip1, mac1, world.now, false);
   world.table.release(neighbour);
   assert_true(world.table.acquire(ip1).resolved());
   world.table.release(neighbour);
@@ -217,7 +227,7 @@ static void table__against_a_model(void **) {
         break;
       case 3: {
         Mac mac{{2, 0, 0, 0, 0, *rc::gen::arbitrary<std::uint8_t>()}};
-        world.table.learn({ip}, mac, world.now);
+        world.table.learn({ip}, mac, world.now, false);
         if (!users[ip].empty())
           learnt[ip] = mac;
         break;
@@ -259,6 +269,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(neighbour__frames_from_elsewhere_are_looked_into),
     cmocka_unit_test(neighbour__fixed_is_never_asked_nor_changed),
     cmocka_unit_test(learn__ignores_those_nobody_asked_for),
+    cmocka_unit_test(learn__keeps_who_asks_us_up_to_a_bound),
     cmocka_unit_test(release__keeps_resolved_ones_for_a_while),
     cmocka_unit_test(tick__many_at_once_go_out_in_bursts_and_all_of_them),
     cmocka_unit_test(table__against_a_model),

@@ -139,8 +139,8 @@ void acceptable__asks_for_version_and_key(void **) {
 }
 
 void window__is_a_multiple_of_64_within_bounds(void **) {
-  for (const auto &[asked, got] : {std::pair{0u, 64u}, {63u, 64u}, {64u, 64u}, {100u, 64u},
-                                   {1024u, 1024u}, {5000u, 1024u}}) {
+  for (const auto &[asked, got] :
+       {std::pair{0u, 64u}, {63u, 64u}, {64u, 64u}, {100u, 64u}, {1024u, 1024u}, {5000u, 1024u}}) {
     Params p;
     p.window = asked;
     assert_int_equal(Gate(p, self).params().window, got);

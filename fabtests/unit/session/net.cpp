@@ -40,7 +40,8 @@ void Network::through(PortQueue &q, std::size_t bytes, bool &marked, std::functi
   marked |= q.waiting >= profile.mark_from;
   ++q.waiting;
   longest_queue = std::max(longest_queue, q.waiting);
-  const auto takes = Duration(static_cast<std::int64_t>(static_cast<double>(bytes) * 8 / profile.gbit));
+  const auto takes =
+      Duration(static_cast<std::int64_t>(static_cast<double>(bytes) * 8 / profile.gbit));
   q.free_at = std::max(q.free_at, now_) + takes;
   at(q.free_at, [&q, then = std::move(then)] {
     --q.waiting;
@@ -52,28 +53,29 @@ void Network::send(std::uint16_t from, std::uint16_t to, Bytes bytes) {
   constexpr std::size_t below = 66; // preamble, gap, Ethernet, IP, UDP
   const std::size_t size = bytes.size() + below;
   auto marked = std::make_shared<bool>(false);
-  through(out_[from], size, *marked, [this, to, from, size, marked, bytes = std::move(bytes)]() mutable {
-    if ((drop && drop(bytes)) || chance(profile.loss) || bytes.size() > profile.mtu) {
-      ++dropped;
-      return;
-    }
-    Duration delay = profile.one_way;
-    if (chance(profile.reorder))
-      delay += profile.reorder_by;
-    const int copies = chance(profile.duplicate) ? 2 : 1;
-    if (chance(profile.corrupt)) {
-      ++corrupted;
-      bytes[random_() % bytes.size()] ^= std::byte{1} << random_() % 8;
-    }
-    for (int i = 0; i < copies; ++i)
-      at(now_ + delay * (i + 1), [this, to, from, size, marked, bytes] {
-        through(in_[to], size, *marked, [this, to, from, marked, bytes] {
-          ++delivered;
-          if (const auto n = nodes.find(to); n != nodes.end())
-            n->second->receive(from, bytes, *marked);
-        });
-      });
-  });
+  through(out_[from], size, *marked,
+          [this, to, from, size, marked, bytes = std::move(bytes)]() mutable {
+            if ((drop && drop(bytes)) || chance(profile.loss) || bytes.size() > profile.mtu) {
+              ++dropped;
+              return;
+            }
+            Duration delay = profile.one_way;
+            if (chance(profile.reorder))
+              delay += profile.reorder_by;
+            const int copies = chance(profile.duplicate) ? 2 : 1;
+            if (chance(profile.corrupt)) {
+              ++corrupted;
+              bytes[random_() % bytes.size()] ^= std::byte{1} << random_() % 8;
+            }
+            for (int i = 0; i < copies; ++i)
+              at(now_ + delay * (i + 1), [this, to, from, size, marked, bytes] {
+                through(in_[to], size, *marked, [this, to, from, marked, bytes] {
+                  ++delivered;
+                  if (const auto n = nodes.find(to); n != nodes.end())
+                    n->second->receive(from, bytes, *marked);
+                });
+              });
+          });
 }
 
 // --- Node

@@ -25,7 +25,7 @@ struct Profile {
   std::size_t queue = 64; // packets, at the sender's and at the receiver's port
   double loss = 0, duplicate = 0, reorder = 0, corrupt = 0;
   Duration reorder_by = std::chrono::microseconds(30);
-  std::uint32_t mtu = 0xffffffff; // swallows datagrams beyond it; links don't know
+  std::uint32_t mtu = 0xffffffff;     // swallows datagrams beyond it; links don't know
   std::size_t mark_from = 0xffffffff; // queue length from which packets are marked (ECN)
 };
 
@@ -93,7 +93,8 @@ public:
   void send(std::uint16_t port, std::uint64_t payloads);
   void receive(std::uint16_t from, const Bytes &, bool marked);
   void turn();
-  bool answers = true; // false: takes nothing in (its application computes, and there is nobody else)
+  bool answers =
+      true; // false: takes nothing in (its application computes, and there is nobody else)
 
   session::Gate gate;
   std::uint32_t payload = 1400;

@@ -88,8 +88,8 @@ void stream__fills_other_paths_too(void **) {
     Duration one_way;
     std::size_t queue;
     double loss, least;
-  } paths[] = {{1, 25us, 64, 0, 0.85},    {1, 25us, 64, 0.05, 0.7}, {25, 2us, 64, 0.01, 18},
-               {100, 10us, 256, 0, 60},   {100, 10us, 256, 0.01, 50}, {10, 100us, 64, 0.01, 4},
+  } paths[] = {{1, 25us, 64, 0, 0.85},   {1, 25us, 64, 0.05, 0.7},   {25, 2us, 64, 0.01, 18},
+               {100, 10us, 256, 0, 60},  {100, 10us, 256, 0.01, 50}, {10, 100us, 64, 0.01, 4},
                {10, 100us, 64, 0.1, 2.5}};
   const std::uint64_t seed = fresh_seed();
   for (const auto &path : paths) {
@@ -124,7 +124,8 @@ void stream__is_slowed_by_marks_before_it_loses(void **) {
 // --- many into one
 
 struct Crowd {
-  Crowd(const Profile &p, unsigned senders, std::uint64_t seed) : n(p, seed), sink(n, 100, {}, seed) {
+  Crowd(const Profile &p, unsigned senders, std::uint64_t seed)
+      : n(p, seed), sink(n, 100, {}, seed) {
     for (unsigned i = 0; i < senders; ++i)
       nodes.push_back(std::make_unique<Node>(n, static_cast<std::uint16_t>(i + 1),
                                              session::Params{}, seed + 1 + i));
@@ -210,9 +211,7 @@ void short_messages__are_repaired_within_round_trips(void **) {
   assert_true(n.run(1s, [&] { return a.peer(2).acked == 50; }));
   for (unsigned lost = 0; lost < 8; ++lost) { // each packet of a burst of 8
     unsigned at = 0;
-    n.drop = [&](const Bytes &d) {
-      return std::to_integer<int>(d[1]) == 1 && at++ == lost;
-    };
+    n.drop = [&](const Bytes &d) { return std::to_integer<int>(d[1]) == 1 && at++ == lost; };
     const Time start = n.now();
     const std::uint64_t before = a.peer(2).acked;
     a.send(2, 8);

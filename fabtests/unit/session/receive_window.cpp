@@ -87,7 +87,8 @@ void window__holds_each_bit(void **) {
       w.fill(next, a);
       assert_int_equal(a.sack_words, (ahead + 63) / 64);
       for (unsigned i = 0; i < a.sack_words; ++i)
-        assert_true(a.sack[i] == (i == (ahead - 1) / 64 ? std::uint64_t{1} << (ahead - 1) % 64 : 0));
+        assert_true(a.sack[i] ==
+                    (i == (ahead - 1) / 64 ? std::uint64_t{1} << (ahead - 1) % 64 : 0));
       assert_true(w.advance(next) == next + (ahead == 1 ? 2 : 1));
     }
 }

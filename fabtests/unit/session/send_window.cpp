@@ -123,6 +123,15 @@ void ack__of_what_was_not_sent_is_ignored(void **) {
   assert_int_equal(s.acks.size(), 3); // 0, 1, 3
 }
 
+// The number to come shares its place in the ring with the oldest packet when the ring is full.
+void ack__of_the_number_to_come_takes_no_other(void **) {
+  Sender s(0);
+  s.send(64);
+  assert_true(s.ack(0, {64}));
+  assert_true(s.acks.empty());
+  assert_int_equal(s.w.in_network(), 64);
+}
+
 void ack__of_old_changes_nothing(void **) {
   Sender s(0);
   s.send(10);
@@ -286,6 +295,7 @@ void window__forgets_what_it_is_told_to(void **) {
 const CMUnitTest cases[] = {
     cmocka_unit_test(window__gives_each_packet_back_once),
     cmocka_unit_test(ack__of_what_was_not_sent_is_ignored),
+    cmocka_unit_test(ack__of_the_number_to_come_takes_no_other),
     cmocka_unit_test(ack__of_old_changes_nothing),
     cmocka_unit_test(sample__is_taken_of_single_transmissions_only),
     cmocka_unit_test(gap__is_lost_after_the_allowance_and_not_before),

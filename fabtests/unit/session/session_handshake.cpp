@@ -507,7 +507,8 @@ void mtu__black_holes_are_found_in_either_direction(void **) {
       assert_true(paired(a, b));
       for (const Side *s : {&a, &b}) {
         assert_true(s->session->max_datagram() <= path);
-        assert_true(s->session->max_datagram() >= std::min(path, 548u) && s->session->path_limited());
+        assert_true(s->session->max_datagram() >= std::min(path, 548u) &&
+                    s->session->path_limited());
         if (path >= 1472 && path < 4052)
           assert_int_equal(s->session->max_datagram(), 1472);
       }

@@ -57,6 +57,7 @@ void silence__counts_from_when_the_waiting_began(void **) {
   Pair p;
   const Time waits = start + 60s; // long after it was heard last
   p.a.session->set_waiting(true, waits);
+  p.a.session->set_waiting(true, waits + 5s); // no new beginning
   p.a.session->on_time(waits + timeout - 1ns);
   assert_true(p.a.session->established());
   p.a.session->on_time(waits + timeout);

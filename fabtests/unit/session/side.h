@@ -25,8 +25,8 @@ struct Message {
 struct Side {
   Side(std::uint16_t port, std::uint64_t seed, const session::Params &p = {},
        std::uint32_t max_datagram_ = 1472, bool lossless_ = false)
-      : address(Address::v4(0x0a000001, port)), gate(p, address, seed),
-        max_datagram(max_datagram_), lossless(lossless_) {
+      : address(Address::v4(0x0a000001, port)), gate(p, address, seed), max_datagram(max_datagram_),
+        lossless(lossless_) {
     renew();
   }
   void renew() {
@@ -45,7 +45,9 @@ struct Side {
     std::vector<Message> out;
     switch (m.type) {
     case PacketType::hello:
-      out.push_back({PacketType::challenge, wire::Token::none, {},
+      out.push_back({PacketType::challenge,
+                     wire::Token::none,
+                     {},
                      gate.challenge(m.hello, from.address, max_datagram, now)});
       break;
     case PacketType::challenge:

@@ -91,10 +91,9 @@ void to_text__reads_back(void **) {
 void from_text__takes_the_forms_of_fi_addr_str(void **) {
   SockAddr a;
   const SockAddr expected = v4("10.31.6.12", 7471);
-  for (const char *text :
-       {"fi_sockaddr://10.31.6.12:7471", "fi_sockaddr_in://10.31.6.12:7471",
-        "fi_sockaddr://10.31.6.12:7471?qos=3", "fi_sockaddr://10.31.6.12:7471/x/y",
-        "10.31.6.12:7471"}) {
+  for (const char *text : {"fi_sockaddr://10.31.6.12:7471", "fi_sockaddr_in://10.31.6.12:7471",
+                           "fi_sockaddr://10.31.6.12:7471?qos=3",
+                           "fi_sockaddr://10.31.6.12:7471/x/y", "10.31.6.12:7471"}) {
     assert_int_equal(from_text(text, a), 0);
     assert_true(same_address(a, expected));
   }

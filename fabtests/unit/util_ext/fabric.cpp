@@ -34,7 +34,9 @@ void trywait__asks_each_kind_of_object(void **) {
   util_ext::Cq::from(&cq->fid)->write({});
   assert_int_equal(util_ext::Fabric::trywait(nullptr, all, 1), -FI_EAGAIN);
 
-  struct fid other{FI_CLASS_AV, nullptr, nullptr};
+  struct fid other {
+    FI_CLASS_AV, nullptr, nullptr
+  };
   struct fid *none[] = {&other};
   assert_int_equal(util_ext::Fabric::trywait(nullptr, none, 1), -FI_EINVAL);
   for (struct fid *f : all)

@@ -3,6 +3,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <new>
 #include <rdma/providers/fi_log.h>
 
 namespace fake {
@@ -23,7 +24,31 @@ std::vector<std::string> take_log() {
   return std::exchange(log_lines, {});
 }
 
+static std::atomic<bool> no_memory{false};
+
+NoMemory::NoMemory() { no_memory = true; }
+NoMemory::~NoMemory() { no_memory = false; }
+
+// In place of the library's, which do the rest.
+template <class... Align> static void *allocate(std::size_t size, Align... align) noexcept {
+  try {
+    return no_memory ? nullptr : ::operator new(size, align...);
+  } catch (const std::bad_alloc &) {
+    return nullptr;
+  }
+}
+
 } // namespace fake
+
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+  return fake::allocate(size);
+}
+void *operator new[](std::size_t size, const std::nothrow_t &) noexcept {
+  return fake::allocate(size);
+}
+void *operator new(std::size_t size, std::align_val_t align, const std::nothrow_t &) noexcept {
+  return fake::allocate(size, align);
+}
 
 // In place of libfabric's.
 extern "C" int fi_log_enabled(const fi_provider *, fi_log_level, fi_log_subsys) { return 1; }

@@ -8,6 +8,7 @@
 #include "util_ext/fabric.h"
 #include "util_ext/wait.h"
 
+#include <cstring>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -17,6 +18,19 @@
 namespace fake {
 
 extern const fi_provider provider;
+
+// Puts a number into an enum as a C caller might: any.
+template <class E> void put_raw(E &e, unsigned value) {
+  static_assert(sizeof(E) == sizeof value);
+  std::memcpy(&e, &value, sizeof value);
+}
+
+// While it lives, operator new that answers null instead of throwing does so.
+class NoMemory {
+public:
+  NoMemory();
+  ~NoMemory();
+};
 
 // The lines since the last call, oldest first. This program's fi_log() keeps
 // them; nothing is printed.

@@ -148,15 +148,14 @@ const Refusal refusals[] = {
     {"ep_attr->auth_key_size", [](fi_info &h) { h.ep_attr->auth_key_size = 17; }},
     {"ep_attr->auth_key_size", [](fi_info &h) { h.ep_attr->auth_key_size = 4; }}, // no key
     {"domain_attr->name", [](fi_info &h) { h.domain_attr->name = strdup("other"); }},
-    {"domain_attr->threading",
-     [](fi_info &h) { h.domain_attr->threading = static_cast<fi_threading>(7); }},
+    {"domain_attr->threading", [](fi_info &h) { fake::put_raw(h.domain_attr->threading, 7); }},
     {"domain_attr->control_progress",
-     [](fi_info &h) { h.domain_attr->control_progress = static_cast<fi_progress>(4); }},
+     [](fi_info &h) { fake::put_raw(h.domain_attr->control_progress, 4); }},
     {"domain_attr->data_progress",
-     [](fi_info &h) { h.domain_attr->data_progress = static_cast<fi_progress>(4); }},
+     [](fi_info &h) { fake::put_raw(h.domain_attr->data_progress, 4); }},
     {"domain_attr->resource_mgmt",
-     [](fi_info &h) { h.domain_attr->resource_mgmt = static_cast<fi_resource_mgmt>(4); }},
-    {"domain_attr->av_type", [](fi_info &h) { h.domain_attr->av_type = static_cast<fi_av_type>(4); }},
+     [](fi_info &h) { fake::put_raw(h.domain_attr->resource_mgmt, 4); }},
+    {"domain_attr->av_type", [](fi_info &h) { fake::put_raw(h.domain_attr->av_type, 4); }},
     {"domain_attr->mr_mode", [](fi_info &h) { h.domain_attr->mr_mode = basic | FI_MR_LOCAL; }},
     {"domain_attr->mr_mode", [](fi_info &h) { h.domain_attr->mr_mode = basic | scalable; }},
     {"domain_attr->mr_key_size", [](fi_info &h) { h.domain_attr->mr_key_size = 9; }},
@@ -232,7 +231,7 @@ void choose__echoes_what_the_application_chooses(void **) {
   g.hints->tx_attr->inject_size = 8;
   g.hints->tx_attr->tclass = fi_tc_dscp_set(46);
   g.hints->ep_attr->mem_tag_format = 0xff;
-  struct fid handle{};
+  struct fid handle {};
   g.hints->handle = &handle;
   assert_int_equal(g.ask(), 0);
   assert_int_equal(g.got->domain_attr->threading, FI_THREAD_DOMAIN);
@@ -313,8 +312,7 @@ void caps__of_contexts_are_of_their_kind(void **) {
   g.hints->caps = FI_MSG | FI_TAGGED | FI_SOURCE;
   assert_int_equal(g.ask(), 0);
   assert_true(g.got->tx_attr->caps == (FI_MSG | FI_TAGGED | FI_SEND | FI_FENCE));
-  assert_true(g.got->rx_attr->caps ==
-              (FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE | FI_MULTI_RECV));
+  assert_true(g.got->rx_attr->caps == (FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE | FI_MULTI_RECV));
   g.hints->tx_attr->caps = FI_MSG;
   g.hints->rx_attr->caps = FI_TAGGED | FI_SEND; // of the other kind: ignored
   assert_int_equal(g.ask(), 0);

@@ -5,6 +5,8 @@ unit_util_ext_sources = \
 	fabtests/unit/util_ext/chunk_queue.cpp \
 	fabtests/unit/util_ext/cntr.cpp \
 	fabtests/unit/util_ext/cq.cpp \
+	fabtests/unit/util_ext/cq_queue.h \
+	fabtests/unit/util_ext/cq_wait.cpp \
 	fabtests/unit/util_ext/eq.cpp \
 	fabtests/unit/util_ext/fabric.cpp \
 	fabtests/unit/util_ext/fake.cpp \

@@ -6,6 +6,8 @@
 #include <rapidcheck.h>
 #include <vector>
 
+#include "fake.h"
+
 #include "unit/unit.h" // cmocka has macros that the standard library must not see
 
 using util_ext::Matcher;
@@ -14,8 +16,7 @@ using util_ext::UnexpectedMessage;
 
 namespace {
 
-PostedReceive receive(std::uint64_t tag, std::uint64_t ignore = 0,
-                      fi_addr_t src = FI_ADDR_UNSPEC) {
+PostedReceive receive(std::uint64_t tag, std::uint64_t ignore = 0, fi_addr_t src = FI_ADDR_UNSPEC) {
   PostedReceive r;
   r.tag = tag;
   r.ignore = ignore;
@@ -142,8 +143,7 @@ struct Reference {
         return r;
     return nullptr;
   }
-  UnexpectedMessage *find_unexpected(std::uint64_t tag, std::uint64_t ignore,
-                                     fi_addr_t src) const {
+  UnexpectedMessage *find_unexpected(std::uint64_t tag, std::uint64_t ignore, fi_addr_t src) const {
     for (UnexpectedMessage *m : unexpected)
       if (fits(m->tag, m->src, tag, ignore, src))
         return m;
@@ -281,6 +281,48 @@ void matcher__agrees_with_a_plain_list_for_more_masks_than_tables(void **) {
   }));
 }
 
+// Each receive has a mask of its own, so that there are more classes than tables.
+// Then most are cancelled, and the rest get tables after all.
+void find_posted__of_many_classes(void **) {
+  Matcher m;
+  std::vector<PostedReceive> r(300);
+  for (std::uint64_t i = 0; i < r.size(); ++i) {
+    r[i] = receive(i << 32 | i, i);
+    m.post(r[i]);
+  }
+  for (std::uint64_t i = 0; i < r.size(); ++i)
+    assert_ptr_equal(m.find_posted(i << 32, 1), &r[i]);
+  assert_null(m.find_posted(r.size() << 32, 1));
+  for (std::size_t i = 0; i < r.size(); ++i)
+    if (i >= 5)
+      m.remove(r[i]);
+  for (std::uint64_t i = 5; i < 60; ++i)
+    m.post(r[i]);
+  for (std::uint64_t i = 0; i < 60; ++i)
+    assert_ptr_equal(m.find_posted(i << 32, 1), &r[i]);
+}
+
+void matcher__walks_when_there_is_no_memory(void **) {
+  std::vector<PostedReceive> r(100);
+  std::vector<UnexpectedMessage> u(100);
+  Matcher m;
+  for (const bool memory : {false, true}) {
+    std::unique_ptr<fake::NoMemory> none(memory ? nullptr : new fake::NoMemory);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      r[i] = receive(i);
+      u[i] = message(i);
+      m.post(r[i]);
+      m.add(u[i]);
+    }
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      assert_ptr_equal(m.find_posted(99 - i, 1), &r[99 - i]);
+      assert_ptr_equal(m.find_unexpected(99 - i, 0, 1), &u[99 - i]);
+      m.remove(r[99 - i]);
+      m.remove(u[99 - i]);
+    }
+  }
+}
+
 } // namespace
 
 static const CMUnitTest cases[] = {
@@ -291,6 +333,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(find_unexpected__of_a_peer_not_in_the_av),
     cmocka_unit_test(claim__takes_it_out_of_matching),
     cmocka_unit_test(for_each__may_remove_what_it_is_given),
+    cmocka_unit_test(find_posted__of_many_classes),
+    cmocka_unit_test(matcher__walks_when_there_is_no_memory),
     cmocka_unit_test(matcher__agrees_with_a_plain_list),
     cmocka_unit_test(matcher__agrees_with_a_plain_list_for_more_masks_than_tables),
 };

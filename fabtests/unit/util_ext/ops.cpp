@@ -58,9 +58,7 @@ void all_missing__answers_enosys(void **) {
 
 void guard__turns_exceptions_into_errors(void **) {
   assert_int_equal(guard([]() -> int { throw std::bad_alloc(); }), -FI_ENOMEM);
-  assert_int_equal(guard([]() -> int {
-                     throw std::system_error(EMFILE, std::generic_category());
-                   }),
+  assert_int_equal(guard([]() -> int { throw std::system_error(EMFILE, std::generic_category()); }),
                    -EMFILE);
   assert_int_equal(guard([]() -> ssize_t { throw std::runtime_error("x"); }), -FI_EOTHER);
   assert_int_equal(guard([]() -> ssize_t { throw 1; }), -FI_EOTHER);

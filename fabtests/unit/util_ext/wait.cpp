@@ -98,7 +98,8 @@ void sleeper__without_descriptors_does_not_block(void **) {
     Wait::Sleeper sleeper(wait);
     assert_int_equal(sleeper.sleep(Deadline(-1)), 0);
     setrlimit(RLIMIT_NOFILE, &old);
-  }).join();
+  })
+      .join();
 }
 
 } // namespace

@@ -46,8 +46,8 @@ inline wire::AckBlock ack() {
 inline wire::MessageFrame message() {
   wire::MessageFrame f;
   f.tagged = *rc::gen::arbitrary<bool>();
-  f.flags = bits(wire::frame_flag::cq_data | wire::frame_flag::more |
-                 wire::frame_flag::want_processed);
+  f.flags =
+      bits(wire::frame_flag::cq_data | wire::frame_flag::more | wire::frame_flag::want_processed);
   f.len = below<std::uint16_t>(2000);
   f.mn = {u32()};
   f.tag = f.tagged ? u64() : 0;

@@ -86,8 +86,7 @@ void message__comes_back(void **) {
   assert_true(rc::check("message comes back", [] {
     const MessageFrame f = any::message();
     const Exact e = encoded(f, size_of(f), f.len);
-    const MessageFrame d =
-        decoded(e, f.tagged ? FrameType::tagged : FrameType::message).message;
+    const MessageFrame d = decoded(e, f.tagged ? FrameType::tagged : FrameType::message).message;
     RC_ASSERT(d.tagged == f.tagged && d.flags == f.flags && d.len == f.len && d.mn == f.mn &&
               d.tag == f.tag && d.data == f.data && d.total == f.total);
     RC_ASSERT(d.payload == e.data.get() + size_of(f));
@@ -284,8 +283,8 @@ void rts__refuses_regions_that_do_not_fit(void **) {
 
 void decoders__survive_anything(void **) {
   assert_true(rc::check("decoders survive anything", [] {
-    const auto raw = *rc::gen::container<std::vector<std::uint8_t>>(
-        rc::gen::arbitrary<std::uint8_t>());
+    const auto raw =
+        *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>());
     Exact e(raw.size());
     if (!raw.empty())
       std::memcpy(e.data.get(), raw.data(), raw.size());

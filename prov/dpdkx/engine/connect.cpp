@@ -153,19 +153,27 @@ void Endpoint::Impl::on_path_event(Attachment &a, const link::PathEvent &e) {
       doom(*c, -e.error);
     return;
   case link::PathEventKind::peer_gone:
-    if (!c) {
-      a.port->close_path(e.path);
-    } else if (c->other_path == e.path) {
-      a.by_path[i] = nullptr;
-      a.port->close_path(e.path);
-      c->other_path = link::PathId::none;
-      if (!c->doomed && c->path != link::PathId::none)
-        doom(*c, ECONNRESET);
-    } else {
-      doom(*c, ECONNRESET);
-    }
+    on_path_gone(a, e.path, c);
     return;
   }
+}
+
+// Everything that came by this path has been seen. Where both sides dialled,
+// what the peer sent last may still stand in the other one.
+void Endpoint::Impl::on_path_gone(Attachment &a, link::PathId path, Conn *c) {
+  if (c && !c->doomed && c->other_path == link::PathId::none) {
+    doom(*c, ECONNRESET);
+    return;
+  }
+  if (c && c->doomed)
+    return; // closed when it is buried
+  if (c) {
+    if (c->path == path)
+      c->path = c->other_path;
+    c->other_path = link::PathId::none;
+    a.by_path[static_cast<std::uint32_t>(path)] = nullptr;
+  }
+  a.port->close_path(path);
 }
 
 void Endpoint::Impl::path_came_up(Conn &c) {
@@ -326,7 +334,7 @@ void Endpoint::Impl::after_handshake(Conn &c) {
   }
   if (c.path_up)
     send_control(c); // the welcome goes before any data
-  if (c.session.established() && !c.opened && c.path_up) {
+  if (c.session.proven() && !c.opened && c.path_up) {
     c.opened = true;
     lossy_conns_ += !c.lossless;
     constexpr std::uint32_t riding =

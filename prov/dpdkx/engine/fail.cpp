@@ -54,7 +54,8 @@ void Endpoint::Impl::bury(Conn &c) {
     messenger_.fail(c, c.error);
   Attachment &a = attachment(c);
   for (const link::PathId path : {c.path, c.other_path})
-    if (path != link::PathId::none) {
+    // A successor of this connection may have taken the path over.
+    if (path != link::PathId::none && a.by_path[static_cast<std::uint32_t>(path)] == &c) {
       a.by_path[static_cast<std::uint32_t>(path)] = nullptr;
       a.port->close_path(path);
     }

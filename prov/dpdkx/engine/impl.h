@@ -101,6 +101,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void refused(Conn &);
   void path_came_up(Conn &);
   void on_path_event(Attachment &, const link::PathEvent &);
+  void on_path_gone(Attachment &, link::PathId, Conn *);
   void set_path(Attachment &, link::PathId, Conn *);
   Conn *by_token(wire::Token) const;
   void on_hello(Attachment &, const link::RxDatagram &, std::span<const std::byte>);

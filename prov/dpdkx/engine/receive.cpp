@@ -63,11 +63,18 @@ void Endpoint::Impl::on_datagram(Attachment &a, const link::RxDatagram &d) {
   }
   if (c->doomed)
     return;
-  if (h->type == wire::PacketType::welcome)
+  if (h->type == wire::PacketType::welcome) {
     on_welcome(*c, in);
-  else if (c->opened)
+    return;
+  }
+  if (!c->opened) [[unlikely]] {
+    if (!c->session.established())
+      return; // it has overtaken the welcome; it will be sent again
+    c->session.heard(now_); // the first packet of a peer that had only confirmed
+    after_handshake(*c);
+  }
+  if (c->opened)
     on_session_packet(*c, *h, in);
-  // else: it has overtaken the welcome; it will be sent again
 }
 
 void Endpoint::Impl::on_session_packet(Conn &c, const wire::PacketHeader &h,

@@ -106,16 +106,14 @@ unsigned Endpoint::Impl::run_pushes() {
 }
 
 void Endpoint::Impl::run_acks() {
-  List<Conn, &Conn::ack_link> round;
-  round.splice_back(acks_);
-  while (Conn *c = round.front()) {
-    round.erase(c);
-    acks_.push_back(c); // send_ack() takes it off where it belongs
-    if (c->opened && !c->doomed)
-      send_ack(*c);
-    if (c->in_ack && !c->opened) {
+  close_open(); // its ack may ride there; from here on each takes only itself off the list
+  for (Conn *c = acks_.front(), *next; c; c = next) {
+    next = acks_.next(c);
+    if (!c->opened) {
       acks_.erase(c);
       c->in_ack = false;
+    } else if (!c->doomed) {
+      send_ack(*c);
     }
   }
 }

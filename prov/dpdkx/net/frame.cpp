@@ -12,6 +12,8 @@ namespace dpdkx::net {
 namespace {
 
 constexpr std::uint16_t type_ipv4 = 0x0800, type_arp = 0x0806, type_vlan = 0x8100;
+constexpr std::uint16_t type_experimental = 0x88b5; // IEEE 802, for local use
+constexpr std::uint32_t farewell_magic = 0x64706478, farewell_size = 5;
 constexpr std::uint8_t protocol_icmp = 1, protocol_udp = 17;
 constexpr std::uint8_t version_and_length = 0x45;                       // IPv4, no options
 constexpr std::uint16_t dont_fragment = 0x4000, fragment_mask = 0x3fff; // MF and the offset
@@ -40,6 +42,16 @@ Drop parse_arp(Bytes body, ReceivedFrame &out) {
       arp.sender_mac.is_zero() || !(arp.sender_ip.is_host() || arp.sender_ip.is_any()))
     return Drop::arp_fields;
   out.kind = FrameKind::arp;
+  return Drop::none;
+}
+
+Drop parse_farewell(Bytes body, ReceivedFrame &out) {
+  if (body.size() < farewell_size)
+    return Drop::truncated;
+  if (load_be32(body.data()) != farewell_magic || u8(body.data() + 4) > 1)
+    return Drop::other_protocol;
+  out.kind = FrameKind::farewell;
+  out.farewell.answer = u8(body.data() + 4) == 1;
   return Drop::none;
 }
 
@@ -152,6 +164,8 @@ Drop parse_frame(Bytes frame, const LocalSide &local, ReceivedFrame &out) {
   auto body = frame.subspan(link_header);
   if (type == type_arp)
     return to == local.mac || to == Mac::broadcast() ? parse_arp(body, out) : Drop::other_mac;
+  if (type == type_experimental && to == Mac::broadcast())
+    return parse_farewell(body, out);
   if (to != local.mac)
     return Drop::other_mac;
   return type == type_ipv4 ? parse_ip(body, local, out) : Drop::other_protocol;
@@ -202,6 +216,15 @@ std::uint32_t write_arp(std::byte *at, const LocalSide &local, ArpOperation oper
   store_be32(p + 24, target_ip.value);
   auto end = local.link_header() + arp_size;
   std::memset(at + end, 0, min_frame - end);
+  return min_frame;
+}
+
+std::uint32_t write_farewell(std::byte *at, const LocalSide &local, const Farewell &farewell) {
+  std::memset(at, 0, min_frame);
+  write_link_header(at, local, Mac::broadcast(), type_experimental);
+  auto *p = at + local.link_header();
+  store_be32(p, farewell_magic);
+  p[4] = std::byte{farewell.answer};
   return min_frame;
 }
 

@@ -53,7 +53,7 @@ enum class Drop : std::uint8_t {
 };
 std::string_view to_string(Drop); // "ip_checksum"
 
-enum class FrameKind : std::uint8_t { udp, arp, icmp_unreachable };
+enum class FrameKind : std::uint8_t { udp, arp, icmp_unreachable, farewell };
 
 enum class ArpOperation : std::uint16_t { request = 1, reply = 2 };
 
@@ -74,6 +74,12 @@ struct IcmpUnreachable {
   std::uint16_t to_port = 0, from_port = 0;
 };
 
+// The other end of a point-to-point device is about to close it (`answer` false), or has
+// read that we are, and doesn't touch the device any more.
+struct Farewell {
+  bool answer = false;
+};
+
 struct ReceivedFrame {
   FrameKind kind{};
   // udp. The payload starts after LocalSide::headers().
@@ -83,6 +89,7 @@ struct ReceivedFrame {
   // the others
   ArpPacket arp;
   IcmpUnreachable icmp;
+  Farewell farewell;
 };
 
 // Checks a frame as it came from the device, without FCS. On Drop::none `out`
@@ -118,5 +125,8 @@ private:
 // `at` has room for min_frame bytes. Returns the length, padding included.
 std::uint32_t write_arp(std::byte *at, const LocalSide &, ArpOperation, const Mac &to_mac,
                         const Mac &target_mac, Ipv4 target_ip);
+
+// The same for a farewell, which goes to whoever is there.
+std::uint32_t write_farewell(std::byte *at, const LocalSide &, const Farewell &);
 
 } // namespace dpdkx::net

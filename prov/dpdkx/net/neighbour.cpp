@@ -50,11 +50,13 @@ void NeighbourTable::add_fixed(Ipv4 ip, const Mac &mac) {
   changed();
 }
 
-void NeighbourTable::learn(Ipv4 ip, const Mac &mac, Time now) {
+void NeighbourTable::learn(Ipv4 ip, const Mac &mac, Time now, bool new_too) {
   auto at = index_.find(ip.value);
-  if (at == FlatMap::none || all_[at].fixed_)
+  if (at == FlatMap::none && !(new_too && size() < settings_.max_unasked))
     return;
-  auto &neighbour = all_[at];
+  auto &neighbour = at == FlatMap::none ? find_or_add(ip) : all_[at];
+  if (neighbour.fixed_)
+    return;
   neighbour.word_.store(mac.word() | Neighbour::resolved_bit, std::memory_order_release);
   neighbour.asking_ = false;
   neighbour.since_ = now;

@@ -71,6 +71,7 @@ public:
     Duration max_retry = std::chrono::seconds(1);
     Duration reachable = std::chrono::seconds(30);
     Duration sweep = std::chrono::seconds(1); // how often use and silence are looked at
+    std::size_t max_unasked = 1024;           // neighbours kept that nobody has asked for
     unsigned burst = 32;                      // requests at most, then pauses for burst_gap
     Duration burst_gap = std::chrono::milliseconds(1);
   };
@@ -88,8 +89,9 @@ public:
   void release(Neighbour &);
 
   void add_fixed(Ipv4, const Mac &); // never asked for, never changed
-  // An ARP packet said so. Only for addresses that somebody has asked for.
-  void learn(Ipv4, const Mac &, Time now);
+  // An ARP packet said so. `new_too`: it was a question to us, and who asks us is likely to
+  // be asked for; else only addresses that somebody has asked for are of interest.
+  void learn(Ipv4, const Mac &, Time now, bool new_too);
 
   // Fills `out` with what to send now.
   void tick(Time now, std::vector<Request> &out);

@@ -9,11 +9,11 @@ namespace dpdkx::session {
 namespace {
 
 constexpr float unlimited = 1e9f;
-constexpr float delay_gain = 0.8f;        // how much of the excess delay is given up at once
-constexpr float least_factor = 0.5f;      // and at most, in one round
+constexpr float delay_gain = 0.8f;            // how much of the excess delay is given up at once
+constexpr float least_factor = 0.5f;          // and at most, in one round
 constexpr std::uint32_t drain_interval = 128; // rounds
 constexpr float drain_factor = 0.3f;
-constexpr float heavy_loss = 0.3f;        // no line loses that at random
+constexpr float heavy_loss = 0.3f; // no line loses that at random
 
 // Flows with small windows bear more delay, so that those with large ones give
 // way: one that came late has taken the others' queue for a part of its path.
@@ -69,7 +69,8 @@ void Congestion::next_round(Duration base, const Params &p, Round &round, Time n
 void Congestion::judge(Duration base, const Params &p, const Round &r) {
   if (!r.limited && r.lost + r.marked == 0)
     return; // the window had no part in it
-  const float lost = static_cast<float>(r.lost) / static_cast<float>(std::max(r.lost + r.acked, 1u));
+  const float lost =
+      static_cast<float>(r.lost) / static_cast<float>(std::max(r.lost + r.acked, 1u));
   const float marked = static_cast<float>(r.marked) / static_cast<float>(std::max(r.acked, 1u));
   const Duration rtt = r.samples != 0 ? r.rtts / r.samples : base;
   const Duration queue = rtt - base;
@@ -79,8 +80,8 @@ void Congestion::judge(Duration base, const Params &p, const Round &r) {
   const float blame = queue > target / 2 ? 1.0f : queue > target / 4 ? 0.25f : 0.0f;
   float factor = 1 - std::max(marked / 2, lost > heavy_loss ? 0.5f : lost * blame);
   if (queue > target) {
-    const float excess = static_cast<float>((queue - target).count()) /
-                         static_cast<float>(rtt.count());
+    const float excess =
+        static_cast<float>((queue - target).count()) / static_cast<float>(rtt.count());
     factor = std::min(factor, 1 - delay_gain * excess);
   }
   window_ *= std::max(factor, least_factor);

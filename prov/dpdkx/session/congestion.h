@@ -17,18 +17,18 @@ namespace dpdkx::session {
 // What is gathered in one round trip, to be judged at its end.
 struct Round {
   Time start{};
-  Duration rtts{};          // sum of samples
+  Duration rtts{}; // sum of samples
   std::uint32_t samples = 0;
   std::uint32_t acked = 0, lost = 0, marked = 0; // packets
-  std::uint32_t since_drain = 0; // rounds
-  float before_drain = 0;        // the window to return to, while a queue is drained
-  bool limited = false; // the window, not the application, held packets back
+  std::uint32_t since_drain = 0;                 // rounds
+  float before_drain = 0; // the window to return to, while a queue is drained
+  bool limited = false;   // the window, not the application, held packets back
 };
 
 // What one ack says.
 struct AckEvent {
-  std::uint32_t acked = 0;       // packets newly acknowledged
-  Time newest_sent_at{};         // of the one that was sent last
+  std::uint32_t acked = 0;         // packets newly acknowledged
+  Time newest_sent_at{};           // of the one that was sent last
   Duration rtt = Duration::zero(); // a valid sample, or zero
   bool ecn_echo = false;
 };

@@ -34,8 +34,8 @@ public:
   std::uint32_t first_number(wire::Token, std::uint32_t which) const;
 
   // Answers a hello without keeping anything. `max_datagram`: of the link it came by.
-  wire::Challenge challenge(const wire::Hello &, const Address &source,
-                            std::uint32_t max_datagram, Time now) const;
+  wire::Challenge challenge(const wire::Hello &, const Address &source, std::uint32_t max_datagram,
+                            Time now) const;
   // Whether a confirm carries the cookie of a challenge that this gate made for
   // that source and hello not longer than cookie_lifetime ago. It proves that
   // the sender receives what is sent to that address, not who it is.
@@ -54,8 +54,7 @@ public:
 
 private:
   std::uint64_t mac(const wire::Hello &, const Address &source, std::int64_t issued) const;
-  int acceptable(std::uint8_t version_min, std::uint8_t version_max,
-                 const wire::KeyDigest &) const;
+  int acceptable(std::uint8_t version_min, std::uint8_t version_max, const wire::KeyDigest &) const;
 
   Params params_;
   Address self_;

@@ -28,7 +28,9 @@ public:
 
   // How much later than its successors a packet may come and not be taken for lost.
   Duration reordering(const Params &) const;
-  void reordering_seen() { reordering_ = reordering_ < most_reordering ? reordering_ + 1 : most_reordering; }
+  void reordering_seen() {
+    reordering_ = reordering_ < most_reordering ? reordering_ + 1 : most_reordering;
+  }
 
   static constexpr Duration base_lifetime = std::chrono::seconds(10);
 

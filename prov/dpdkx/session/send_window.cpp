@@ -70,8 +70,8 @@ void SendWindow::to_lost(TxPacket *p) {
   lost_.append(p);
 }
 
-void SendWindow::take(PacketNumber pn, AckSink &sink, RttEstimator &rtt, Time now,
-                      Round &round, AckEvent &event, TxPacket &newest) {
+void SendWindow::take(PacketNumber pn, AckSink &sink, RttEstimator &rtt, Time now, Round &round,
+                      AckEvent &event, TxPacket &newest) {
   TxPacket *const p = slot(pn);
   if (p == nullptr)
     return;
@@ -94,7 +94,8 @@ void SendWindow::take(PacketNumber pn, AckSink &sink, RttEstimator &rtt, Time no
 }
 
 bool SendWindow::on_ack(const wire::AckBlock &a, PacketNumber next, RttEstimator &rtt,
-                        const Params &params, Time now, AckSink &sink, Round &round, AckEvent &event) {
+                        const Params &params, Time now, AckSink &sink, Round &round,
+                        AckEvent &event) {
   if (empty() || a.cumulative > next || a.cumulative < oldest_)
     return false;
   TxPacket newest;

@@ -70,9 +70,7 @@ bool Session::ask_for_ack() const {
 
 bool Session::in_flight() const { return window_ != nullptr && !window_->tx.empty(); }
 
-PacketNumber Session::acked() const {
-  return in_flight() ? window_->tx.oldest() : next_pn_;
-}
+PacketNumber Session::acked() const { return in_flight() ? window_->tx.oldest() : next_pn_; }
 
 void Session::sent(TxPacket *p, std::uint32_t bytes, Time now) {
   const PacketNumber pn = next_pn_++;
@@ -181,8 +179,8 @@ bool Session::ack_wanted() const {
 bool Session::ack_due(Time now) const {
   if (state_ != State::established)
     return false;
-  return ack_requested_ || (window_ != nullptr && (window_->ack.packets >= packets_an_ack ||
-                                                   window_->ack.due_at <= now));
+  return ack_requested_ || (window_ != nullptr &&
+                            (window_->ack.packets >= packets_an_ack || window_->ack.due_at <= now));
 }
 
 void Session::fill(wire::AckBlock &out, Time now) const {

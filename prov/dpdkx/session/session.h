@@ -22,11 +22,11 @@
 namespace dpdkx::session {
 
 enum class State : std::uint8_t {
-  idle,        // nothing has been sent yet
-  hello_sent,  // waits for a challenge
-  confirming,  // waits for a welcome
+  idle,       // nothing has been sent yet
+  hello_sent, // waits for a challenge
+  confirming, // waits for a welcome
   established,
-  dead,        // see error()
+  dead, // see error()
 };
 
 enum class Accept : std::uint8_t { fresh, duplicate, outside }; // outside: beyond the window
@@ -51,6 +51,9 @@ public:
 
   State state() const { return state_; }
   bool established() const { return state_ == State::established; }
+  // The peer has shown to be there by a packet of this session: what the
+  // handshake has settled stays.
+  bool proven() const { return established() && !unproven_; }
   // Negative errno once dead: -ETIMEDOUT, -ECONNRESET, -EPROTONOSUPPORT, -EKEYREJECTED, ...
   int error() const { return -static_cast<int>(error_); }
   wire::Token local_token() const { return local_token_; }
@@ -129,7 +132,7 @@ public:
   // (state() == dead then).
   void on_time(Time);
 
-  Duration srtt() const { return rtt_.srtt(); } // zero: not measured yet
+  Duration srtt() const { return rtt_.srtt(); }                            // zero: not measured yet
   std::uint32_t congestion_window() const { return congestion_.window(); } // packets
   std::uint64_t resends() const { return resends_; }
 
@@ -167,11 +170,11 @@ private:
   Congestion congestion_;
   std::uint32_t resends_ = 0;
   State state_ = State::idle;
-  std::uint8_t error_ = 0;       // positive errno
-  std::uint8_t probes_ = 0;      // since the peer was heard last
+  std::uint8_t error_ = 0;  // positive errno
+  std::uint8_t probes_ = 0; // since the peer was heard last
   bool lossless_ : 1;
   bool waiting_ : 1 = false;
-  bool unproven_ : 1 = false;    // the peer has confirmed; that it is still there is not known
+  bool unproven_ : 1 = false; // the peer has confirmed; that it is still there is not known
   bool ack_requested_ : 1 = false;
   bool ecn_ : 1 = false;
   bool path_limited_ : 1 = false;

@@ -22,8 +22,8 @@ struct SipState {
   std::uint64_t v0, v1, v2, v3;
 
   explicit SipState(const SipKey &k)
-      : v0(k.k0 ^ 0x736f6d6570736575), v1(k.k1 ^ 0x646f72616e646f6d),
-        v2(k.k0 ^ 0x6c7967656e657261), v3(k.k1 ^ 0x7465646279746573) {}
+      : v0(k.k0 ^ 0x736f6d6570736575), v1(k.k1 ^ 0x646f72616e646f6d), v2(k.k0 ^ 0x6c7967656e657261),
+        v3(k.k1 ^ 0x7465646279746573) {}
 
   void rounds(int n) {
     for (; n > 0; --n) {

@@ -13,8 +13,8 @@ namespace dpdkx::session {
 
 // Acks that are owed.
 struct OwedAck {
-  Time newest_at{};       // when the newest packet came in
-  Time due_at = never;    // when the ack is to leave by itself
+  Time newest_at{};          // when the newest packet came in
+  Time due_at = never;       // when the ack is to leave by itself
   std::uint32_t packets = 0; // since the last ack
 };
 

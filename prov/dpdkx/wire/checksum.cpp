@@ -34,8 +34,9 @@ std::uint32_t crc32c(std::span<const std::byte> data) {
 
 void seal(std::span<std::byte> datagram) {
   assert(datagram.size() >= packet_header_size);
-  bytes::put(datagram.data() + 2, static_cast<std::uint8_t>(bytes::get<std::uint8_t>(datagram.data() + 2) |
-                                                             packet_flag::checksummed));
+  bytes::put(datagram.data() + 2,
+             static_cast<std::uint8_t>(bytes::get<std::uint8_t>(datagram.data() + 2) |
+                                       packet_flag::checksummed));
   bytes::put(datagram.data() + checksum_offset, datagram_crc(datagram));
 }
 

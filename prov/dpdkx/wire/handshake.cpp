@@ -74,8 +74,7 @@ bool decode(std::span<const std::byte> in, Hello &h) {
   bytes::get_into(p + 68, h.attempt);
   std::memcpy(h.key.data(), p + 72, h.key.size());
   std::memcpy(h.cookie.data(), p + 88, h.cookie.size());
-  if (h.version_min > h.version_max || h.incarnation == Incarnation::none ||
-      h.token == Token::none)
+  if (h.version_min > h.version_max || h.incarnation == Incarnation::none || h.token == Token::none)
     return false;
   return skip_extensions(in.subspan(hello_size), h.padding);
 }

@@ -22,19 +22,19 @@ inline constexpr std::uint64_t none = 0;
 struct Hello {
   std::uint8_t version_min = protocol_version, version_max = protocol_version;
   std::uint64_t features = feature::none;
-  Incarnation incarnation = Incarnation::none; // the sender's
+  Incarnation incarnation = Incarnation::none;      // the sender's
   Incarnation peer_incarnation = Incarnation::none; // confirm, welcome: whom it speaks to
-  Token token = Token::none;   // for the peer to put into its packets
-  std::uint32_t attempt = 0;   // hello, confirm: names this try at a handshake; welcome: echoes it
-  Address address;             // the sender's own name
+  Token token = Token::none;                        // for the peer to put into its packets
+  std::uint32_t attempt = 0; // hello, confirm: names this try at a handshake; welcome: echoes it
+  Address address;           // the sender's own name
   std::uint32_t max_datagram = 0; // what the sender's link can carry, bytes
   std::uint32_t credit_limit = 0; // first credit, see AckBlock
-  PacketNumber first_pn;       // the sender's first packet number
-  MessageNumber first_mn;      // the sender's first message number
+  PacketNumber first_pn;          // the sender's first packet number
+  MessageNumber first_mn;         // the sender's first message number
   KeyDigest key{};
-  Cookie cookie{};             // confirm: from the challenge; else zeros
-  std::uint32_t padding = 0;   // bytes of the padding extension, its head of 4 included: 0 or 4...
-                               // 65539; tries the path's frame size
+  Cookie cookie{};           // confirm: from the challenge; else zeros
+  std::uint32_t padding = 0; // bytes of the padding extension, its head of 4 included: 0 or 4...
+                             // 65539; tries the path's frame size
 };
 
 struct Challenge {
@@ -49,11 +49,11 @@ struct Challenge {
 };
 
 struct Reset {
-  Token token = Token::none; // the token that named no session
+  Token token = Token::none;                   // the token that named no session
   Incarnation incarnation = Incarnation::none; // the sender's
 };
 
-inline constexpr std::size_t hello_size = 112;     // without extensions and padding
+inline constexpr std::size_t hello_size = 112; // without extensions and padding
 inline constexpr std::size_t challenge_size = 72;
 inline constexpr std::size_t reset_size = 16;
 inline constexpr std::size_t extension_head_size = 4;

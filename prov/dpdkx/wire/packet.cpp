@@ -47,8 +47,8 @@ bool regions_fit(const RtsFrame &f) {
 }
 
 FrameResult decode_rts(std::span<const std::byte> &in, RtsFrame &f) {
-  constexpr std::uint8_t known = frame_flag::cq_data | frame_flag::want_processed |
-                                 frame_flag::tagged | frame_flag::pull;
+  constexpr std::uint8_t known =
+      frame_flag::cq_data | frame_flag::want_processed | frame_flag::tagged | frame_flag::pull;
   if (in.size() < 24)
     return FrameResult::malformed;
   const std::byte *p = in.data();

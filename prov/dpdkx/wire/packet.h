@@ -28,10 +28,10 @@ enum class PacketType : std::uint8_t {
 };
 
 namespace packet_flag {
-inline constexpr std::uint8_t ack_block = 1;    // an AckBlock follows the header
-inline constexpr std::uint8_t checksummed = 2;  // `checksum` is set
-inline constexpr std::uint8_t ack_now = 4;      // the receiver is to acknowledge without delay
-inline constexpr std::uint8_t ecn_echo = 8;     // congestion was marked on the way here
+inline constexpr std::uint8_t ack_block = 1;   // an AckBlock follows the header
+inline constexpr std::uint8_t checksummed = 2; // `checksum` is set
+inline constexpr std::uint8_t ack_now = 4;     // the receiver is to acknowledge without delay
+inline constexpr std::uint8_t ecn_echo = 8;    // congestion was marked on the way here
 inline constexpr std::uint8_t known = ack_block | checksummed | ack_now | ecn_echo;
 } // namespace packet_flag
 
@@ -74,14 +74,14 @@ struct AckBlock {
 inline constexpr std::uint32_t credit_unit = 64; // bytes
 
 enum class FrameType : std::uint8_t {
-  pad = 0,      // the rest of the datagram is to be ignored
-  message = 1,  // an untagged message: whole, or its first part (flag more)
-  tagged = 2,   // a tagged message, likewise
-  segment = 3,  // a further part of a message
-  rts = 4,      // rendezvous: request to send
-  cts = 5,      // rendezvous: clear to send
-  rdata = 6,    // rendezvous data, placed at its offset when it comes
-  fin = 7,      // the receiver has ended a rendezvous
+  pad = 0,     // the rest of the datagram is to be ignored
+  message = 1, // an untagged message: whole, or its first part (flag more)
+  tagged = 2,  // a tagged message, likewise
+  segment = 3, // a further part of a message
+  rts = 4,     // rendezvous: request to send
+  cts = 5,     // rendezvous: clear to send
+  rdata = 6,   // rendezvous data, placed at its offset when it comes
+  fin = 7,     // the receiver has ended a rendezvous
 };
 
 namespace frame_flag {
@@ -96,11 +96,11 @@ inline constexpr std::uint8_t pull = 16;          // rts: the sender's memory ma
 struct MessageFrame {
   bool tagged = false;
   std::uint8_t flags = 0;
-  std::uint16_t len = 0;    // payload in this frame, bytes
+  std::uint16_t len = 0; // payload in this frame, bytes
   MessageNumber mn;
-  std::uint64_t tag = 0;    // tagged only
-  std::uint64_t data = 0;   // flag cq_data only
-  std::uint64_t total = 0;  // whole message, bytes; equals len without flag more
+  std::uint64_t tag = 0;   // tagged only
+  std::uint64_t data = 0;  // flag cq_data only
+  std::uint64_t total = 0; // whole message, bytes; equals len without flag more
   const std::byte *payload = nullptr;
 };
 

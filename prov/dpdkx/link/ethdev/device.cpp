@@ -15,7 +15,10 @@ constexpr std::uint64_t others_allowed = 256;
 constexpr Duration idle_tick = std::chrono::milliseconds(10);
 } // namespace
 
-EthdevDevice::~EthdevDevice() = default;
+EthdevDevice::~EthdevDevice() {
+  if (nic_.needs_farewell() && usable() && nic_.link_is_up())
+    say_farewell();
+}
 
 int EthdevDevice::open(const DeviceRequest &request, const DeviceOptions &options,
                        std::string &error) {
@@ -121,7 +124,7 @@ unsigned EthdevDevice::receive(EthdevPort &port, rte_mbuf **out, unsigned max) {
   unsigned n = 0;
   while (n < max && !port.inbox_.empty())
     out[n++] = port.inbox_.pop();
-  if (n == max || !nic_.started())
+  if (n == max || !usable())
     return n;
   rte_mbuf *packets[Nic::burst];
   auto received = nic_.receive(packets, max - n);
@@ -141,9 +144,8 @@ void EthdevDevice::dispatch(rte_mbuf *packet, EthdevPort &poller, rte_mbuf **out
   if (auto why = net::parse_frame({data, packet->data_len}, local_, frame); why != net::Drop::none)
     return drop(packet, why);
   if (frame.kind != net::FrameKind::udp) {
-    frame.kind == net::FrameKind::arp ? handle_arp(frame.arp) : handle_icmp(frame.icmp);
-    rte_pktmbuf_free(packet);
-    return;
+    rte_pktmbuf_free(packet); // `frame` has copies
+    return handle_control(frame);
   }
   auto *port = find_port(frame.port);
   if (port == nullptr)
@@ -174,6 +176,19 @@ void EthdevDevice::drop(rte_mbuf *packet, net::Drop why) {
     start_filter();
 }
 
+void EthdevDevice::handle_control(const net::ReceivedFrame &frame) {
+  switch (frame.kind) {
+  case net::FrameKind::arp:
+    return handle_arp(frame.arp);
+  case net::FrameKind::icmp_unreachable:
+    return handle_icmp(frame.icmp);
+  case net::FrameKind::farewell:
+    return handle_farewell(frame.farewell);
+  case net::FrameKind::udp:
+    return;
+  }
+}
+
 void EthdevDevice::handle_arp(const net::ArpPacket &arp) {
   if (arp.sender_ip == local_.ip) {
     if (arp.sender_mac != local_.mac && !std::exchange(warned_conflict_, true))
@@ -182,9 +197,10 @@ void EthdevDevice::handle_arp(const net::ArpPacket &arp) {
                               net::to_string(arp.sender_mac) + "; allowed: an address of our own");
     return;
   }
-  if (!arp.sender_ip.is_any())
-    neighbours_->learn(arp.sender_ip, arp.sender_mac, now_);
   bool asked = arp.operation == net::ArpOperation::request && arp.target_ip == local_.ip;
+  if (!arp.sender_ip.is_any())
+    neighbours_->learn(arp.sender_ip, arp.sender_mac, now_,
+                       asked && description_.address.contains(arp.sender_ip));
   if (asked && !description_.kernel_has_address)
     send_arp(net::ArpOperation::reply, arp.sender_mac, arp.sender_mac, arp.sender_ip);
 }
@@ -204,7 +220,7 @@ void EthdevDevice::handle_icmp(const net::IcmpUnreachable &icmp) {
 unsigned EthdevDevice::transmit(rte_mbuf **packets, unsigned n) {
   std::lock_guard lock(transmit_lock_);
   unsigned sent = 0;
-  while (nic_.started() && sent < n) {
+  while (usable() && sent < n) {
     auto now = nic_.transmit(packets + sent, n - sent);
     if (now == 0)
       break;
@@ -235,6 +251,8 @@ void EthdevDevice::run_tick(Time now) {
     next_tick_ = (now + start_retry).time_since_epoch().count();
     return;
   }
+  if (parted_)
+    notice_return();
   if (!description_.kernel_has_address && !std::exchange(announced_, true))
     send_arp(net::ArpOperation::request, net::Mac::broadcast(), {}, local_.ip);
   neighbours_->tick(now, requests_);
@@ -265,6 +283,63 @@ void EthdevDevice::release_neighbour(net::Neighbour &neighbour) {
 bool EthdevDevice::resolving() {
   std::lock_guard lock(receive_lock_);
   return neighbours_->asking();
+}
+
+// --- parting ---
+
+// A memif's memory goes from under the other end when one closes it, in the middle of a
+// burst if need be. So the one that closes says so and waits for the other to keep its hands
+// off. (Nothing can be done when a process is killed: memif is for tests and measurements.)
+void EthdevDevice::say_farewell() {
+  constexpr auto patience = std::chrono::milliseconds(100); // one that doesn't poll is safe
+  const auto &clock = SystemClock::instance();
+  auto end = clock.now() + patience;
+  {
+    std::lock_guard transmitting(transmit_lock_);
+    send_farewell({.answer = false});
+  }
+  while (!parted_ && clock.now() < end) {
+    rte_mbuf *packets[Nic::burst];
+    auto n = nic_.receive(packets, Nic::burst);
+    for (unsigned i = 0; i < n; ++i) {
+      net::ReceivedFrame frame;
+      const auto *data = rte_pktmbuf_mtod(packets[i], const std::byte *);
+      if (net::parse_frame({data, packets[i]->data_len}, local_, frame) == net::Drop::none &&
+          frame.kind == net::FrameKind::farewell)
+        handle_farewell(frame.farewell);
+      rte_pktmbuf_free(packets[i]);
+    }
+    sched_yield();
+  }
+}
+
+void EthdevDevice::handle_farewell(const net::Farewell &farewell) {
+  if (!nic_.needs_farewell())
+    return;
+  std::lock_guard transmitting(transmit_lock_); // whoever is transmitting ends first
+  if (!farewell.answer)
+    send_farewell({.answer = true});
+  saw_link_down_ = false;
+  parted_ = true;
+}
+
+void EthdevDevice::send_farewell(const net::Farewell &farewell) {
+  auto *packet = rte_pktmbuf_alloc(nic_.pool());
+  if (packet == nullptr)
+    return;
+  auto size = net::write_farewell(rte_pktmbuf_mtod(packet, std::byte *), local_, farewell);
+  packet->data_len = static_cast<std::uint16_t>(size);
+  packet->pkt_len = size;
+  if (nic_.transmit(&packet, 1) == 0)
+    rte_pktmbuf_free(packet);
+}
+
+// The driver has let go of the old end, and has got a new one.
+void EthdevDevice::notice_return() {
+  bool up = nic_.link_is_up();
+  if (up && saw_link_down_)
+    parted_ = false;
+  saw_link_down_ = saw_link_down_ || !up;
 }
 
 // --- sleep ---

@@ -78,9 +78,15 @@ private:
   void dispatch(rte_mbuf *, EthdevPort &poller, rte_mbuf **out, unsigned &n);
   void hand_on(rte_mbuf *, EthdevPort &to);
   void drop(rte_mbuf *, net::Drop);
+  void handle_control(const net::ReceivedFrame &);
   void handle_arp(const net::ArpPacket &);
   void handle_icmp(const net::IcmpUnreachable &);
+  void handle_farewell(const net::Farewell &);
   void run_tick(Time now);
+  bool usable() const { return nic_.started() && !parted_.load(std::memory_order_relaxed); }
+  void notice_return();
+  void say_farewell();
+  void send_farewell(const net::Farewell &);
   void send_arp(net::ArpOperation, const net::Mac &to, const net::Mac &target, net::Ipv4 ip);
 
   DeviceRequest request_;
@@ -100,6 +106,8 @@ private:
   bool filtering_ = false;
   bool announced_ = false, warned_conflict_ = false, warned_mtu_ = false;
   std::array<std::uint64_t, static_cast<std::size_t>(net::Drop::count_)> drops_{};
+  bool saw_link_down_ = false;
+  std::atomic<bool> parted_{false}; // the other end is closing: hands off until it is back
   std::atomic<Time::rep> next_tick_{Time::min().time_since_epoch().count()};
 
   BurstLock transmit_lock_;

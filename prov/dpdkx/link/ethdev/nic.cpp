@@ -159,7 +159,7 @@ int Nic::open(const DeviceRequest &request, const DeviceOptions &options,
     return rc;
   if (int rc = configure(request, options, description, error))
     return rc;
-  if (!try_start() && !may_start_later_) {
+  if (!try_start() && !is_memif_) {
     error = quoted(request) + "the device can't be started";
     return -EIO;
   }
@@ -180,7 +180,7 @@ int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
                                                           : spec.arguments;
   if (spec.kind == net::DeviceKind::af_packet)
     frame_room_ = number_argument(arguments, "framesz", 2048);
-  may_start_later_ = is_driver(name_, "net_memif");
+  is_memif_ = is_driver(name_, "net_memif");
   Quiet quiet;
   tap_.remember_open_files();
   // A PCI device that DPDK was started for has been probed then.
@@ -197,7 +197,7 @@ int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
   tap_.find(description.interface_index);
   auto room = number_argument(arguments, "bsize", 2048);
   auto frame = description.mtu + net::ethernet_size + (description.vlan ? net::vlan_tag_size : 0);
-  if (is_driver(name_, "net_memif") && room < frame) {
+  if (is_memif_ && room < frame) {
     error = quoted(request) + "bsize=" + std::to_string(room) + " is too small for an MTU of " +
             std::to_string(description.mtu) + "; allowed: bsize=" + std::to_string(frame) +
             " or more, or a smaller FI_DPDKX_MTU";
@@ -284,6 +284,11 @@ bool Nic::try_start() {
   Quiet quiet;
   started_ = started_ || rte_eth_dev_start(id_) == 0;
   return started_;
+}
+
+bool Nic::link_is_up() const {
+  rte_eth_link link{};
+  return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
 void Nic::reclaim() {

@@ -35,6 +35,10 @@ public:
   bool started() const { return started_; }
   bool try_start();
 
+  // Both ends map the other's memory, and the driver unmaps it the moment one goes.
+  bool needs_farewell() const { return is_memif_; }
+  bool link_is_up() const;
+
   // One thread at a time each.
   unsigned receive(rte_mbuf **out, unsigned max) {
     return rte_eth_rx_burst(id_, 0, out, static_cast<std::uint16_t>(max));
@@ -70,7 +74,7 @@ private:
   std::uint32_t pool_size_ = 0;
   std::uint64_t tx_offloads_ = 0;
   rte_mempool *pool_ = nullptr;
-  bool created_ = false, started_ = false, may_start_later_ = false, can_reclaim_ = true;
+  bool created_ = false, started_ = false, is_memif_ = false, can_reclaim_ = true;
 };
 
 } // namespace dpdkx::link

@@ -23,9 +23,9 @@ namespace {
 constexpr Duration look_every = std::chrono::milliseconds(1);
 constexpr Duration look_every_connecting = std::chrono::microseconds(50);
 constexpr Duration hello_within = std::chrono::seconds(10);
-constexpr unsigned notes_per_look = 32;   // of one peer
+constexpr unsigned notes_per_look = 32; // of one peer
 constexpr unsigned guests_per_look = 64;
-constexpr int max_errno = 4095;           // Linux's largest
+constexpr int max_errno = 4095;               // Linux's largest
 constexpr std::uint32_t refusals_to_log = 10; // then silence: a peer could fill a disk
 
 std::uint64_t tag(std::uint32_t source, std::uint32_t index) {
@@ -107,8 +107,8 @@ void HostPort::accept_guests() {
     Guest guest;
     {
       const ForkHold hold;
-      guest.socket = Fd(
-          accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), hold);
+      guest.socket =
+          Fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), hold);
     }
     if (!guest.socket) {
       if (guest.socket.error() == -EMFILE || guest.socket.error() == -ENFILE)
@@ -122,8 +122,8 @@ void HostPort::accept_guests() {
       continue;
     }
     guest.deadline = now_ + hello_within;
-    auto slot = std::find_if(guests_.begin(), guests_.end(),
-                             [](const Guest &g) { return !g.socket; });
+    auto slot =
+        std::find_if(guests_.begin(), guests_.end(), [](const Guest &g) { return !g.socket; });
     if (slot == guests_.end())
       slot = guests_.emplace(slot);
     *slot = std::move(guest);

@@ -32,8 +32,7 @@ public:
   Fd() = default;
   // `fd` < 0 stands for a failed system call: errno is taken.
   Fd(int fd, const ForkHold &);
-  Fd(Fd &&other) noexcept
-      : fd_(std::exchange(other.fd_, -1)), generation_(other.generation_) {}
+  Fd(Fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)), generation_(other.generation_) {}
   Fd &operator=(Fd &&other) noexcept;
   ~Fd() { reset(); }
 

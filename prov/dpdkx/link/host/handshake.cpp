@@ -38,8 +38,8 @@ int take_descriptors(msghdr &message, const ForkHold &hold, Fd (&passed)[max_pas
 }
 
 // The length received, or negative errno.
-ssize_t receive_with_descriptors(const Fd &socket, iovec into, int &flags,
-                                 Fd (&passed)[max_passed], int &count) {
+ssize_t receive_with_descriptors(const Fd &socket, iovec into, int &flags, Fd (&passed)[max_passed],
+                                 int &count) {
   alignas(cmsghdr) char control[CMSG_SPACE(max_passed * sizeof(int))];
   msghdr message{};
   message.msg_iov = &into;

@@ -95,7 +95,8 @@ unsigned HostPort::drain(Watch &watch, RxDatagram *out, unsigned max) {
     return 0;
   unsigned n = 0;
   auto next = RingConsumer::Next::none;
-  while (n < max && (next = from.rx.next(out[n].data, out[n].len)) == RingConsumer::Next::datagram) {
+  while (n < max &&
+         (next = from.rx.next(out[n].data, out[n].len)) == RingConsumer::Next::datagram) {
     out[n].path = from.id;
     out[n].handle = &from;
     counters_.rx_bytes += out[n].len;
@@ -128,8 +129,8 @@ void HostPort::break_path(Path &path, const char *what) {
   path.broken = true;
   ++counters_.rx_dropped;
   log(LogLevel::warn, "host link: " + to_string(path.peer) + " (process " +
-                          std::to_string(path.who.pid) + ") wrote over " + what +
-                          " shared with " + to_string(bound_) + ": the path to it is given up");
+                          std::to_string(path.who.pid) + ") wrote over " + what + " shared with " +
+                          to_string(bound_) + ": the path to it is given up");
   end_path(path, -EPROTO);
 }
 

@@ -66,9 +66,7 @@ private:
   };
 
   // In a child of the process that opened the port: then it does nothing.
-  bool inherited() const {
-    return generation_ != fork_generation.load(std::memory_order_relaxed);
-  }
+  bool inherited() const { return generation_ != fork_generation.load(std::memory_order_relaxed); }
   Path &path(PathId id) { return *paths_[static_cast<std::uint32_t>(id)]; }
   const Path &path(PathId id) const { return *paths_[static_cast<std::uint32_t>(id)]; }
 

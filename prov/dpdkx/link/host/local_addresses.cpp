@@ -64,8 +64,7 @@ bool host_address_is_local(const Address &address) {
   if (address.is_loopback())
     return true;
   const std::vector<Address> own = host::local_addresses();
-  return std::any_of(own.begin(), own.end(),
-                     [&](const Address &a) { return a.ip == address.ip; });
+  return std::any_of(own.begin(), own.end(), [&](const Address &a) { return a.ip == address.ip; });
 }
 
 } // namespace dpdkx::link

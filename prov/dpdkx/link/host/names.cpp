@@ -65,8 +65,7 @@ int listen_exactly(const Address &at, Fd &listener) {
   if (!listener)
     return listener.error();
   const Name name(at);
-  if (bind(listener.get(), name.get(), name.length) != 0 ||
-      listen(listener.get(), SOMAXCONN) != 0)
+  if (bind(listener.get(), name.get(), name.length) != 0 || listen(listener.get(), SOMAXCONN) != 0)
     return -errno;
   return conflicts(at) ? -EADDRINUSE : 0;
 }

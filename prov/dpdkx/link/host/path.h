@@ -19,9 +19,9 @@ struct Path {
 
   PathId id = PathId::none;
   State state = State::connecting;
-  bool unflushed = false;     // in HostPort::unflushed_
-  bool unreleased = false;    // in HostPort::unreleased_
-  bool broken = false;        // the peer wrote what no peer would
+  bool unflushed = false;  // in HostPort::unflushed_
+  bool unreleased = false; // in HostPort::unreleased_
+  bool broken = false;     // the peer wrote what no peer would
   bool pull_forbidden = false;
   std::uint32_t watch_index = 0; // in HostPort::watched_
   int end_error = 0;

@@ -22,8 +22,8 @@ HostPort::HostPort(const Address &bound, const HostOptions &options, Fd listener
               .checksum = false,
               .can_pull = true,
               .max_datagram = options.max_datagram},
-      bound_(bound), generation_(fork_generation.load(std::memory_order_relaxed)), own_pid_(getpid()),
-      options_(options), listener_(std::move(listener)) {}
+      bound_(bound), generation_(fork_generation.load(std::memory_order_relaxed)),
+      own_pid_(getpid()), options_(options), listener_(std::move(listener)) {}
 
 HostPort::~HostPort() {
   if (inherited())
@@ -238,8 +238,7 @@ int check_options(const HostOptions &options, std::string &error) {
             std::to_string(host::max_ring_bytes);
     return -EINVAL;
   }
-  if (options.max_datagram == 0 ||
-      options.max_datagram > host::ring_capacity(options.ring_bytes)) {
+  if (options.max_datagram == 0 || options.max_datagram > host::ring_capacity(options.ring_bytes)) {
     error = "datagram size " + std::to_string(options.max_datagram) +
             " doesn't fit a host ring of " + std::to_string(options.ring_bytes) +
             " bytes; allowed are 1 to " + std::to_string(host::ring_capacity(options.ring_bytes));

@@ -24,6 +24,7 @@
 
 #include "dpdkx/link/host/ordering.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace dpdkx::link::host {
@@ -59,7 +60,7 @@ class RingProducer {
 public:
   RingProducer() = default;
   RingProducer(const RingMemory &memory, std::uint64_t start)
-      : memory_(memory), position_(start), cleared_to_(start + cache_line), head_(start) {}
+      : memory_(memory), position_(start), head_(start) {}
 
   // Where to write a datagram of up to `len` bytes, 8-aligned; null without room.
   std::byte *reserve(std::uint32_t len) {
@@ -67,20 +68,24 @@ public:
       if (!refresh_head() || !fits(len))
         return nullptr;
     }
+    written_ = std::max(written_, record_bytes(len));
     return at(position_) + word_bytes;
   }
 
+  // Fastest if `len` is what was reserved.
   void commit(std::uint32_t len) {
-    const std::uint64_t next = position_ + record_bytes(len);
-    if (next - position_ >= cleared_to_ - position_) {
-      clear(next);
-      cleared_to_ = next + cache_line;
+    const std::uint32_t step = record_bytes(len);
+    if (step < written_ || step >= cleared_) {
+      clear(position_ + step);
+      cleared_ = step + cache_line;
     }
     tsan_release(memory_.channel);
     store_release(word(position_), publish_word(position_, len));
-    position_ = next;
-    for (; cleared_to_ - next < bytes_ahead; cleared_to_ += cache_line)
-      clear(cleared_to_);
+    position_ += step;
+    cleared_ -= step;
+    written_ = 0;
+    for (; cleared_ < bytes_ahead; cleared_ += cache_line)
+      clear(position_ + cleared_);
   }
 
   // Whether the consumer has released everything. Reads its head.
@@ -110,9 +115,11 @@ private:
   }
 
   RingMemory memory_;
-  std::uint64_t position_ = 0;   // of the next record
-  std::uint64_t cleared_to_ = 0; // every line from position_ to here begins with 0
-  std::uint64_t head_ = 0;       // as last read
+  std::uint64_t position_ = 0; // of the next record
+  std::uint64_t head_ = 0;     // as last read
+  // Counted from position_: lines that begin with 0, of which room that was
+  // reserved has since taken
+  std::uint32_t cleared_ = cache_line, written_ = 0;
   bool corrupt_ = false;
 };
 

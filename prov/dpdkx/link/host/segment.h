@@ -21,18 +21,19 @@ enum class Sleep : std::uint32_t {
   asleep = 2,     // and wake it
 };
 
-// The words that the consumer of a ring writes. Two lines apart, because
-// processors fetch lines in pairs.
+// The words that the consumer of a ring writes, apart, because processors fetch
+// lines in pairs.
+inline constexpr std::size_t line_pair = 128;
 struct ConsumerWords {
-  alignas(2 * cache_line) std::uint64_t head;
-  alignas(2 * cache_line) std::uint32_t sleep; // Sleep
+  alignas(line_pair) std::uint64_t head;
+  alignas(line_pair) std::uint32_t sleep; // Sleep
 };
 
 // The ring that an end receives from has its index.
 struct Control {
   ConsumerWords consumer[2];
 };
-static_assert(sizeof(Control) == 8 * cache_line);
+static_assert(sizeof(Control) == 4 * line_pair);
 
 inline constexpr std::uint32_t max_ring_bytes = 1u << 30;
 std::uint32_t page_bytes();
