@@ -27,7 +27,8 @@ san_configure = --disable-werror $(SUBCONFIGURE_ARGS)
 # Address and undefined behaviour live well together: check-asan has both.
 check-asan:
 	@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
-	UBSAN_OPTIONS=print_stacktrace=1; export ASAN_OPTIONS UBSAN_OPTIONS; \
+	UBSAN_OPTIONS=print_stacktrace=1 UNLOADABLE_BECAUSE_OF=asan; \
+	export ASAN_OPTIONS UBSAN_OPTIONS UNLOADABLE_BECAUSE_OF; \
 	$(subbuild) asan $(san_configure) \
 	  CFLAGS='$(sanitizer_flags) -fsanitize=address,undefined -fno-sanitize-recover=all' \
 	  CXXFLAGS='$(sanitizer_flags) -fsanitize=address,undefined -fno-sanitize-recover=all' \
@@ -43,11 +44,14 @@ check-ubsan:
 # The programs in $(tsan_tests) only: those that run threads of their own.
 # ThreadSanitizer knows no address layout but the usual one: setarch -R.
 check-tsan:
-	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1; export TSAN_OPTIONS; \
+	@test -n '$(tsan_tests)' || { echo 'check-tsan: tsan_tests is empty' >&2; exit 1; }
+	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 UNLOADABLE_BECAUSE_OF=tsan; \
+	export TSAN_OPTIONS UNLOADABLE_BECAUSE_OF; \
 	$(subbuild) tsan $(san_configure) \
 	  CFLAGS='$(sanitizer_flags) -fsanitize=thread' \
 	  CXXFLAGS='$(sanitizer_flags) -fsanitize=thread' \
-	  -- check TESTS='$(tsan_tests)' LOG_COMPILER='setarch -R'
+	  -- check TESTS='$(tsan_tests)' check_PROGRAMS='$(tsan_tests)' \
+	  LOG_COMPILER='setarch -R'
 
 # FUZZ_SECONDS per program; reports the lines of wire and session that ran.
 FUZZ_SECONDS = 60

@@ -3,8 +3,8 @@
 // What the measuring programs share: options, two pinned ranks, one exit status.
 #pragma once
 
-#include "common/launcher.h"
 #include "bench/sampling.h"
+#include "common/launcher.h"
 
 #include <string>
 #include <vector>

@@ -39,9 +39,12 @@ void start_eal(const std::string &device) {
   const std::string lcores = "--lcores=0@" + std::to_string(sched_getcpu());
   const std::string vdev = "--vdev=" + device;
   const std::string prefix = "--file-prefix=floor" + std::to_string(getpid());
-  std::vector<std::string> args{"floor_dpdk",     "--no-huge",      "--no-pci", "--no-telemetry",
-                                "--no-shconf",    "--log-level=*:error", "-m",  "128",
-                                lcores,           vdev,             prefix};
+  std::vector<std::string> args{"floor_dpdk",  "--no-huge",
+                                "--no-pci",    "--no-telemetry",
+                                "--no-shconf", "--log-level=*:error",
+                                "-m",          "128",
+                                lcores,        vdev,
+                                prefix};
   std::vector<char *> argv;
   for (auto &a : args)
     argv.push_back(a.data());
@@ -53,8 +56,9 @@ void start_eal(const std::string &device) {
 
 class port {
 public:
-  port() : pool_(rte_pktmbuf_pool_create("floor", 4095, 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-                                         SOCKET_ID_ANY)) {
+  port()
+      : pool_(rte_pktmbuf_pool_create("floor", 4095, 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+                                      SOCKET_ID_ANY)) {
     const rte_eth_conf conf{};
     if (!pool_ || rte_eth_dev_configure(id_, 1, 1, &conf) != 0 ||
         rte_eth_rx_queue_setup(id_, 0, 512, SOCKET_ID_ANY, nullptr, pool_) != 0 ||
@@ -83,8 +87,11 @@ public:
       rte_eth_tx_done_cleanup(id_, 0, 0);
     }
     const auto length = static_cast<std::uint16_t>(std::max(size, sizeof(frame_header)));
-    frame_header h{{255, 255, 255, 255, 255, 255}, {2, 0, 0, 0, 0, 0}, htobe16(experimental_type),
-                   sender, turn};
+    frame_header h{{255, 255, 255, 255, 255, 255},
+                   {2, 0, 0, 0, 0, 0},
+                   htobe16(experimental_type),
+                   sender,
+                   turn};
     std::memcpy(rte_pktmbuf_append(m, length), &h, sizeof h);
     while (rte_eth_tx_burst(id_, 0, &m, 1) == 0) {
     }
@@ -109,7 +116,8 @@ private:
   rte_mempool *pool_;
 };
 
-// Kernel devices drop what a process that isn't scheduled doesn't take: then the first says it again.
+// Kernel devices drop what a process that isn't scheduled doesn't take: then the first says it
+// again.
 void ping_pong(team &t, port &p, std::uint32_t turn, std::size_t size) {
   const auto own = static_cast<std::uint16_t>(t.rank() + 1);
   if (t.first())
@@ -127,7 +135,8 @@ void ping_pong(team &t, port &p, std::uint32_t turn, std::size_t size) {
     p.send(own, turn, size);
 }
 
-// The answer to the last turn may have been lost: the second keeps answering until the first is done.
+// The answer to the last turn may have been lost: the second keeps answering until the first is
+// done.
 void finish(team &t, port &p, std::uint32_t turn, std::size_t size) {
   constexpr std::uint32_t last = 0xffff'ffff;
   const auto own = static_cast<std::uint16_t>(t.rank() + 1);

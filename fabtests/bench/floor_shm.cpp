@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// What shared memory between two processes costs with nothing around it: a flag, and a ring of 64-byte
-// slots. No provider can be faster.
+// What shared memory between two processes costs with nothing around it: a flag, and a ring of
+// 64-byte slots. No provider can be faster.
 #include "bench/bench_main.h"
 #include "common/check.h"
 
@@ -59,8 +59,8 @@ struct shared_area {
 };
 
 shared_area *map_shared() {
-  void *p = mmap(nullptr, sizeof(shared_area), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                 -1, 0);
+  void *p =
+      mmap(nullptr, sizeof(shared_area), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return p == MAP_FAILED ? nullptr : new (p) shared_area;
 }
 

@@ -23,17 +23,13 @@ namespace {
   fail(fmt::format("{}: {}", call, std::strerror(errno)));
 }
 
-bool try_again() {
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
-}
+bool try_again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 struct endpoint_address {
   sockaddr_in in{};
 };
 
-sockaddr *as_sockaddr(endpoint_address &a) {
-  return reinterpret_cast<sockaddr *>(&a.in);
-}
+sockaddr *as_sockaddr(endpoint_address &a) { return reinterpret_cast<sockaddr *>(&a.in); }
 
 unique_fd bound_socket(int type, endpoint_address &own) {
   unique_fd fd(socket(AF_INET, type | SOCK_CLOEXEC, 0));

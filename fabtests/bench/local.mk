@@ -1,1 +1,50 @@
-# Programs of fabtests/bench: check_PROGRAMS += ..., TESTS += ...
+# fabtests/bench/bench measures dpdkx beside other providers and the floors; the
+# other programs here are those that it runs.
+
+bench_programs = \
+	fabtests/bench/bench \
+	fabtests/bench/fabric_perf \
+	fabtests/bench/floor_shm \
+	fabtests/bench/floor_socket \
+	fabtests/bench/getinfo_cost
+
+bench_common = \
+	fabtests/bench/bench_main.cpp fabtests/bench/bench_main.h \
+	fabtests/bench/sampling.cpp fabtests/bench/sampling.h
+
+fabtests_bench_bench_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_bench_LDADD = $(fabtests_libs)
+fabtests_bench_bench_SOURCES = \
+	fabtests/bench/bench.cpp \
+	fabtests/bench/child.cpp fabtests/bench/child.h \
+	fabtests/bench/namespaces.cpp fabtests/bench/namespaces.h \
+	fabtests/bench/plan.cpp fabtests/bench/plan.h \
+	fabtests/bench/report.cpp fabtests/bench/report.h \
+	fabtests/bench/results.cpp fabtests/bench/results.h \
+	fabtests/bench/targets.cpp fabtests/bench/targets.h
+
+fabtests_bench_fabric_perf_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_fabric_perf_LDADD = $(fabtests_libs)
+fabtests_bench_fabric_perf_SOURCES = $(bench_common) fabtests/bench/fabric_perf.cpp
+
+fabtests_bench_floor_shm_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_floor_shm_LDADD = $(fabtests_libs)
+fabtests_bench_floor_shm_SOURCES = $(bench_common) fabtests/bench/floor_shm.cpp
+
+fabtests_bench_floor_socket_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_floor_socket_LDADD = $(fabtests_libs)
+fabtests_bench_floor_socket_SOURCES = $(bench_common) fabtests/bench/floor_socket.cpp
+
+fabtests_bench_getinfo_cost_CPPFLAGS = $(LIBFABRIC_CFLAGS)
+fabtests_bench_getinfo_cost_LDADD = $(LIBFABRIC_LIBS)
+fabtests_bench_getinfo_cost_SOURCES = fabtests/bench/getinfo_cost.cpp
+
+if HAVE_DPDK
+bench_programs += fabtests/bench/floor_dpdk
+fabtests_bench_floor_dpdk_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_floor_dpdk_CXXFLAGS = $(AM_CXXFLAGS) $(DPDK_CFLAGS)
+fabtests_bench_floor_dpdk_LDADD = $(fabtests_libs) $(DPDK_LIBS) -lrte_bus_vdev
+fabtests_bench_floor_dpdk_SOURCES = $(bench_common) fabtests/bench/floor_dpdk.cpp
+endif
+
+check_PROGRAMS += $(bench_programs)

@@ -15,18 +15,18 @@ class App;
 namespace fabtest {
 
 struct settings {
-  std::string provider; // empty: the first that fits (FI_PROVIDER narrows that)
-  std::string node;     // local address to bind to; empty: the provider's choice
+  std::string provider;           // empty: the first that fits (FI_PROVIDER narrows that)
+  std::string node;               // local address to bind to; empty: the provider's choice
   std::vector<std::string> nodes; // where ranks differ: rank r has the one at r mod count
   std::string domain;
   std::uint64_t seed = 0;
-  double patience = 1.0;          // multiplies every time limit (sanitizers, slow machines)
-  double death_limit = 15;        // seconds in which a killed peer must have been noticed
-  std::vector<std::string> netns; // rank r runs in namespace r mod count
+  double patience = 1.0;             // multiplies every time limit (sanitizers, slow machines)
+  double death_limit = 15;           // seconds in which a killed peer must have been noticed
+  std::vector<std::string> netns;    // rank r runs in namespace r mod count
   std::vector<std::string> rank_env; // "r:NAME=VALUE"
-  bool pin = false;               // rank r stays on the r-th allowed processor
-  bool huge = false;              // also what needs gigabytes of memory
-  bool slow = false;              // also what takes minutes
+  bool pin = false;                  // rank r stays on the r-th allowed processor
+  bool huge = false;                 // also what needs gigabytes of memory
+  bool slow = false;                 // also what takes minutes
 
   // One launcher on each of several hosts; empty: one launcher starts all ranks.
   std::string oob; // host:port of the launcher that coordinates

@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/payload.h"
 
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -26,6 +27,7 @@ constexpr std::size_t largest = 20'000;
 
 struct Shared {
   std::atomic<unsigned> received{0};
+  std::array<std::atomic<unsigned>, nodes> turns{};
   std::atomic<bool> failed{false};
 };
 
@@ -42,15 +44,13 @@ public:
       const auto to = static_cast<NodeId>((node_.index() + 1 + i % (nodes - 1)) % nodes);
       send(to, random.below(largest), random.chance(0.3));
       receive();
-      node_.turn();
-      drain();
+      turn();
       if (i % 16 == 0)
         node_.service();
     }
     while (!shared_.failed &&
            (shared_.received != nodes * threads_a_node * messages || !sent_all())) {
-      node_.turn();
-      drain();
+      turn();
       std::this_thread::yield();
     }
   }
@@ -64,7 +64,13 @@ private:
 
   template <class Request> void post(Request &r) {
     while (node_.post(r) == -FI_EAGAIN)
-      node_.turn();
+      turn();
+  }
+
+  void turn() {
+    node_.turn();
+    ++shared_.turns[node_.index()];
+    drain();
   }
 
   Posted &posted(std::vector<std::byte> memory, bool is_send) {
@@ -129,6 +135,24 @@ private:
   std::vector<std::unique_ptr<Posted>> posted_;
 };
 
+// Moves the time to when something happens next, once all have turned since it
+// moved last: else whoever gets no processor would be thought silent.
+void move_time(Network &network, const VirtualClock &clock,
+               const std::vector<std::unique_ptr<Node>> &all, Shared &shared,
+               const std::atomic<bool> &over) {
+  std::array<unsigned, nodes> seen{};
+  while (!over) {
+    dpdkx::Time next = std::min(network.next_event(), clock.now() + 1ms);
+    for (NodeId id = 0; id < nodes; ++id) {
+      while (!over && shared.turns[id] == seen[id])
+        std::this_thread::yield();
+      seen[id] = shared.turns[id];
+      next = std::min(next, all[id]->deadline());
+    }
+    network.advance_to(std::max(next, clock.now() + 1us));
+  }
+}
+
 void run(std::uint64_t seed, const Profile &profile) {
   VirtualClock clock;
   Network network(clock, seed);
@@ -137,8 +161,6 @@ void run(std::uint64_t seed, const Profile &profile) {
   Setup setup;
   setup.profile = profile;
   setup.threading = FI_THREAD_SAFE;
-  // Real threads stand still for long against this clock.
-  setup.config.session.peer_timeout = setup.config.connect_timeout = std::chrono::hours(24);
   std::vector<std::unique_ptr<Node>> all;
   for (NodeId id = 0; id < nodes; ++id) {
     book.insert(World::address_of(id));
@@ -146,12 +168,7 @@ void run(std::uint64_t seed, const Profile &profile) {
   }
   std::atomic<bool> over{false};
   Shared shared;
-  std::thread time([&] {
-    while (!over) {
-      network.advance_to(std::min(network.next_event(), clock.now() + 10us));
-      std::this_thread::yield();
-    }
-  });
+  std::thread time([&] { move_time(network, clock, all, shared, over); });
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::thread> threads;
   for (NodeId id = 0; id < nodes; ++id)

@@ -80,3 +80,12 @@ endif
 
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
+
+# Those whose code runs in several threads.
+tsan_tests += \
+	fabtests/unit/test_base \
+	fabtests/unit/test_util_ext \
+	fabtests/unit/test_link_host \
+	fabtests/unit/test_link_sim \
+	fabtests/unit/test_engine \
+	fabtests/unit/test_face

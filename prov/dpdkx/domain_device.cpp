@@ -17,19 +17,30 @@ int no_such_domain(const char *name) {
   return -FI_ENODATA;
 }
 
+// Labels say what an application would like; only a DSCP says how to mark packets.
+link::DeviceOptions options_for(const Settings &settings, const fi_info &info) {
+  link::DeviceOptions options = settings.device_options;
+  const std::uint32_t tclass = info.domain_attr->tclass;
+  if (tclass & FI_TC_DSCP)
+    options.dscp = fi_tc_dscp_get(tclass) & 0x3f;
+  return options;
+}
+
 // The named device, or if another process was quicker, whichever is free.
-int open_device(const link::EthdevModule &module, const Settings &settings, const char *name,
+int open_device(const link::EthdevModule &module, const Settings &settings, const fi_info &info,
                 std::shared_ptr<link::Device> &device, std::string &error) {
+  const char *name = info.domain_attr->name;
+  const link::DeviceOptions options = options_for(settings, info);
   const std::vector<link::DeviceRequest> requests = settings.device_requests();
   if (name) {
     const auto named = std::find_if(requests.begin(), requests.end(),
                                     [name](const auto &r) { return r.spec.text == name; });
-    const int rc = module.open_device(*named, settings.device_options, device, error);
+    const int rc = module.open_device(*named, options, device, error);
     if (rc != -EBUSY)
       return rc;
   }
   std::size_t index;
-  return link::open_first_free(module, requests, settings.device_options, device, index, error);
+  return link::open_first_free(module, requests, options, device, index, error);
 }
 
 } // namespace
@@ -45,7 +56,7 @@ int open_device_of(const Settings &settings, const fi_info &info,
 
   std::string error;
   const link::EthdevModule *module = link::load_ethdev_module({}, error);
-  const int rc = module ? open_device(*module, settings, name, device, error) : -FI_ENODEV;
+  const int rc = module ? open_device(*module, settings, info, device, error) : -FI_ENODEV;
   if (rc) {
     FI_WARN(&provider, FI_LOG_DOMAIN, "%s\n", error.c_str());
     return rc;

@@ -11,17 +11,17 @@ using namespace dpdkx;
 namespace {
 
 // Stands in for an endpoint: nothing here looks into one.
-engine::Endpoint &as_endpoint(std::atomic<int> &a) {
+engine::Endpoint &as_endpoint(std::atomic<std::int64_t> &a) {
   return reinterpret_cast<engine::Endpoint &>(a);
 }
-std::atomic<int> &as_number(engine::Endpoint &e) { return reinterpret_cast<std::atomic<int> &>(e); }
+std::atomic<std::int64_t> &as_number(engine::Endpoint &e) { return reinterpret_cast<std::atomic<std::int64_t> &>(e); }
 
 } // namespace
 
 static void endpoint_set__walks_what_was_added(void **) {
   EndpointSet set;
-  std::atomic<int> a{1}, b{2};
-  int sum = 0;
+  std::atomic<std::int64_t> a{1}, b{2};
+  std::int64_t sum = 0;
   const auto add_up = [&](engine::Endpoint &e) { sum += as_number(e); };
   set.add(as_endpoint(a));
   set.add(as_endpoint(b));
@@ -36,7 +36,7 @@ static void endpoint_set__walks_what_was_added(void **) {
 // Readers count those they see as alive; what has been removed must not be seen.
 static void endpoint_set__no_walk_sees_what_was_removed(void **) {
   EndpointSet set;
-  std::array<std::atomic<int>, 4> alive{};
+  std::array<std::atomic<std::int64_t>, 4> alive{};
   std::atomic<bool> stop{false};
   std::atomic<int> seen_dead{0};
   std::array<std::thread, 3> readers;
@@ -49,7 +49,7 @@ static void endpoint_set__no_walk_sees_what_was_removed(void **) {
         });
     });
   for (int round = 0; round < 2000; ++round) {
-    std::atomic<int> &one = alive[static_cast<std::size_t>(round) % alive.size()];
+    std::atomic<std::int64_t> &one = alive[static_cast<std::size_t>(round) % alive.size()];
     one = 1;
     set.add(as_endpoint(one));
     set.remove(as_endpoint(one));

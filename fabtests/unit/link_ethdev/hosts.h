@@ -76,6 +76,7 @@ int fail_to_open(const link::DeviceRequest &, const link::DeviceOptions &, std::
 
 class End {
 public:
+  End() = default;
   End(std::shared_ptr<link::Device>, std::uint16_t port);
 
   link::Port &port() { return *port_; }

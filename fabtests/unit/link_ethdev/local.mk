@@ -1,1 +1,8 @@
-unit_link_ethdev_sources =
+unit_link_ethdev_sources = \
+	fabtests/unit/link_ethdev/faults.cpp \
+	fabtests/unit/link_ethdev/footprint.cpp \
+	fabtests/unit/link_ethdev/hosts.cpp \
+	fabtests/unit/link_ethdev/hosts.h \
+	fabtests/unit/link_ethdev/memif.cpp \
+	fabtests/unit/link_ethdev/traffic.cpp \
+	prov/dpdkx/link/ethdev/loader.cpp

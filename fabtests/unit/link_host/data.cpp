@@ -59,6 +59,18 @@ static void path__is_usable_before_it_is_accepted(void **) {
     assert_string_equal(receive(*acceptor).c_str(), std::to_string(i).c_str());
 }
 
+static void path__is_told_before_its_datagrams_come(void **) {
+  const auto opener = open_port(), acceptor = open_port();
+  PathId path;
+  assert_int_equal(opener->open_path(acceptor->address(), path), 0);
+  assert_true(send(*opener, path, "early"));
+  assert_false(acceptor->arm()); // which looks at connections
+  RxDatagram datagram;
+  assert_int_equal(acceptor->poll(&datagram, 1), 0);
+  await_event(*acceptor, PathEventKind::accepted);
+  assert_string_equal(receive(*acceptor).c_str(), "early");
+}
+
 static void path__carries_every_size(void **) {
   Pair pair;
   const std::uint32_t most = pair.opener->traits().max_datagram;
@@ -310,7 +322,7 @@ static void idle__rings_give_their_pages_back(void **) {
   };
   traffic();
   const std::size_t busy = ring_resident_bytes();
-  assert_true(busy >= 2 * options.ring_bytes);
+  assert_true(busy >= std::size_t{2} * options.ring_bytes);
   PathEvent event;
   for (int i = 1; i <= 3; ++i)
     pair.opener->poll_events(&event, 1, now() + i * (options.idle_trim + options.idle_trim / 8));
@@ -323,6 +335,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(path__carries_both_ways),
     cmocka_unit_test(path__knows_both_addresses),
     cmocka_unit_test(path__is_usable_before_it_is_accepted),
+    cmocka_unit_test(path__is_told_before_its_datagrams_come),
     cmocka_unit_test(path__carries_every_size),
     cmocka_unit_test(path__cancelled_room_is_not_sent),
     cmocka_unit_test(path__full_is_refused_and_counted),

@@ -148,8 +148,11 @@ static void kill__at_any_point_leaves_the_survivor_whole(void **) {
     const PathId path = await_event(*port, PathEventKind::accepted).path;
     Checker checker;
     const std::uint64_t enough = random() % 3000;
-    while (checker.received < enough)
+    const Time deadline = now() + std::chrono::milliseconds(patience_ms);
+    while (checker.received < enough) {
       checker.poll(*port);
+      assert_true(now() < deadline);
+    }
     // Then it has run into the full ring, or not yet.
     for (std::uint32_t spin = random() % 20000; spin != 0; --spin)
       asm volatile("");

@@ -34,7 +34,7 @@ public:
   Hello hello() const { return make_hello(loopback(9), ring_size, 1000, 0); }
 
   // Sends `bytes` with descriptors.
-  void say(const void *bytes, std::size_t len, std::vector<int> fds = {}) const {
+  void say(const void *bytes, std::size_t len, const std::vector<int> &fds = {}) const {
     alignas(cmsghdr) char control[CMSG_SPACE(8 * sizeof(int))] = {};
     iovec body{const_cast<void *>(bytes), len};
     msghdr message{};
@@ -51,7 +51,9 @@ public:
     }
     assert_int_equal(sendmsg(socket_.get(), &message, MSG_NOSIGNAL), len);
   }
-  void say(const Hello &hello, std::vector<int> fds) const { say(&hello, sizeof(hello), fds); }
+  void say(const Hello &hello, const std::vector<int> &fds) const {
+    say(&hello, sizeof(hello), fds);
+  }
 
   // What the port answers: a Welcome's status, or 1 for nothing but the end.
   int answer() const {

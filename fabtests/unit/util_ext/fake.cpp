@@ -29,10 +29,10 @@ static std::atomic<bool> no_memory{false};
 NoMemory::NoMemory() { no_memory = true; }
 NoMemory::~NoMemory() { no_memory = false; }
 
-// In place of the library's, which do the rest.
-template <class... Align> static void *allocate(std::size_t size, Align... align) noexcept {
+// The library's throwing one, unless there is to be no memory.
+template <class F> static void *allocate(F &&f) noexcept {
   try {
-    return no_memory ? nullptr : ::operator new(size, align...);
+    return no_memory ? nullptr : f();
   } catch (const std::bad_alloc &) {
     return nullptr;
   }
@@ -41,13 +41,13 @@ template <class... Align> static void *allocate(std::size_t size, Align... align
 } // namespace fake
 
 void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
-  return fake::allocate(size);
+  return fake::allocate([=] { return ::operator new(size); });
 }
 void *operator new[](std::size_t size, const std::nothrow_t &) noexcept {
-  return fake::allocate(size);
+  return fake::allocate([=] { return ::operator new[](size); });
 }
 void *operator new(std::size_t size, std::align_val_t align, const std::nothrow_t &) noexcept {
-  return fake::allocate(size, align);
+  return fake::allocate([=] { return ::operator new(size, align); });
 }
 
 // In place of libfabric's.

@@ -14,15 +14,6 @@ constexpr Duration last_retry = std::chrono::milliseconds(50);
 constexpr std::uint64_t resets_per_ms = 16;
 } // namespace
 
-Conn *Endpoint::Impl::by_token(wire::Token token) const {
-  const auto value = static_cast<std::uint64_t>(token);
-  const std::uint32_t index = static_cast<std::uint32_t>(value);
-  if (index >= by_index_.size() || !by_index_[index] ||
-      by_index_[index]->session.local_token() != token)
-    return nullptr;
-  return by_index_[index];
-}
-
 Conn *Endpoint::Impl::peer(fi_addr_t addr) {
   if (addr < by_addr_.size() && by_addr_[addr]) [[likely]]
     return by_addr_[addr];
@@ -32,9 +23,7 @@ Conn *Endpoint::Impl::peer(fi_addr_t addr) {
   Conn *c = by_address_.find(a);
   if (!c)
     c = dial(a);
-  if (by_addr_.size() <= addr)
-    by_addr_.resize(addr + 1);
-  by_addr_[addr] = c;
+  set_addr(addr, c);
   if (c->addr == FI_ADDR_NOTAVAIL) {
     c->addr = addr;
     messenger_.source_known(*c);
@@ -42,18 +31,16 @@ Conn *Endpoint::Impl::peer(fi_addr_t addr) {
   return c;
 }
 
-Conn *Endpoint::Impl::make_conn(const Address &a, link::Port *port) {
-  std::uint32_t index;
-  if (!free_indices_.empty()) {
-    index = free_indices_.back();
-    free_indices_.pop_back();
-  } else {
-    index = static_cast<std::uint32_t>(by_index_.size());
-    by_index_.push_back(nullptr);
+void Endpoint::Impl::set_addr(fi_addr_t addr, Conn *c) {
+  if (by_addr_.size() <= addr) {
+    by_addr_.reserve(addr + addr / 8 + 16); // an eighth to spare: eight bytes a peer count
+    by_addr_.resize(addr + 1);
   }
-  const bool lossless = port && port->traits().lossless;
-  Conn *c = new Conn(gate_, gate_.draw_token(index), a, port, lossless);
-  by_index_[index] = c;
+  by_addr_[addr] = c;
+}
+
+Conn *Endpoint::Impl::make_conn(const Address &a, link::Port *port) {
+  Conn *c = conns_.make(gate_, a, port, port->traits().lossless);
   by_address_.insert(c);
   return c;
 }
@@ -91,7 +78,7 @@ Conn *Endpoint::Impl::dial(const Address &a) {
   int error = 0;
   link::Port *port = route(a, path, error);
   Conn *c = make_conn(a, port);
-  c->dial_since = now_;
+  c->dialling.reset(new Dialling{now_});
   if (error == -ECONNREFUSED)
     refused(*c);
   else if (error)
@@ -103,17 +90,17 @@ Conn *Endpoint::Impl::dial(const Address &a) {
 
 // Nobody answers there yet: again, for a while.
 void Endpoint::Impl::refused(Conn &c) {
-  const Duration waited = now_ - c.dial_since;
+  const Duration waited = now_ - c.dialling->since;
   if (waited >= config_.connect_timeout) {
     doom(c, ECONNREFUSED);
     return;
   }
-  c.retry_at = now_ + std::clamp<Duration>(waited / 4, first_retry, last_retry);
-  timers_.at_latest(c, c.retry_at);
+  c.dialling->retry_at = now_ + std::clamp<Duration>(waited / 4, first_retry, last_retry);
+  timers_.at_latest(c, c.dialling->retry_at);
 }
 
 void Endpoint::Impl::redial(Conn &c) {
-  c.retry_at = never;
+  c.dialling->retry_at = never;
   const int error = c.port->open_path(c.address, c.path);
   if (error == -ECONNREFUSED)
     refused(c);
@@ -147,7 +134,7 @@ void Endpoint::Impl::on_path_event(Attachment &a, const link::PathEvent &e) {
       return;
     a.by_path[i] = nullptr;
     c->path = link::PathId::none;
-    if (e.error == -ECONNREFUSED && &a == &host_)
+    if (e.error == -ECONNREFUSED && &a == &host_ && c->dialling)
       refused(*c);
     else
       doom(*c, -e.error);
@@ -180,6 +167,7 @@ void Endpoint::Impl::path_came_up(Conn &c) {
   if (log_enabled(LogLevel::debug))
     log(LogLevel::debug, "path to " + to_string(c.address) + " is up");
   c.path_up = true;
+  c.dialling.reset();
   if (c.session.state() == session::State::idle)
     c.session.open(now_);
   send_control(c);
@@ -212,7 +200,7 @@ void Endpoint::Impl::on_challenge(const wire::PacketHeader &, std::span<const st
     ++statistics_.malformed;
     return;
   }
-  Conn *c = by_token(challenge.peer_token);
+  Conn *c = conns_.find(challenge.peer_token);
   if (!c || c->doomed)
     return;
   c->session.on_challenge(challenge, now_);
@@ -268,12 +256,8 @@ Conn *Endpoint::Impl::conn_for(const wire::Hello &hello, Attachment &a,
   if (!c) {
     c = make_conn(hello.address, a.port.get());
     c->addr = book_.reverse(hello.address);
-    if (c->addr != FI_ADDR_NOTAVAIL) {
-      if (by_addr_.size() <= c->addr)
-        by_addr_.resize(c->addr + 1);
-      if (!by_addr_[c->addr])
-        by_addr_[c->addr] = c;
-    }
+    if (c->addr != FI_ADDR_NOTAVAIL && !(c->addr < by_addr_.size() && by_addr_[c->addr]))
+      set_addr(c->addr, c);
   }
   return take_path(*c, a, d) ? c : nullptr;
 }
@@ -296,7 +280,7 @@ bool Endpoint::Impl::take_path(Conn &c, Attachment &a, const link::RxDatagram &d
     if (c.path == link::PathId::none) {
       c.path = d.path;
       c.path_up = true;
-      c.retry_at = never;
+      c.dialling.reset();
     } else {
       c.other_path = d.path;
     }
@@ -347,6 +331,10 @@ void Endpoint::Impl::after_handshake(Conn &c) {
                           .max_frames = c.session.max_datagram() - reserve,
                           .lossless = c.lossless,
                           .can_pull = c.port->traits().can_pull && config_.pull});
+    if (c.session.path_limited())
+      log(LogLevel::warn, "the path to " + to_string(c.address) + " swallows datagrams above " +
+                              std::to_string(c.session.max_datagram()) +
+                              " bytes; set FI_DPDKX_MTU to what it carries");
     if (log_enabled(LogLevel::info))
       log(LogLevel::info, "session with " + to_string(c.address) + " is up, frames of " +
                               std::to_string(c.session.max_datagram()) + " bytes");

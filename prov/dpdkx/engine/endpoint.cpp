@@ -86,9 +86,7 @@ void Endpoint::address_added(fi_addr_t addr, const Address &a) {
   if (!c || c->addr != FI_ADDR_NOTAVAIL)
     return;
   c->addr = addr;
-  if (impl_->by_addr_.size() <= addr)
-    impl_->by_addr_.resize(addr + 1);
-  impl_->by_addr_[addr] = c;
+  impl_->set_addr(addr, c);
   impl_->messenger_.source_known(*c);
 }
 
@@ -105,10 +103,12 @@ bool Endpoint::drained() {
   Impl &e = *impl_;
   if (e.messenger_.promised() || e.messenger_.stepping())
     return false;
-  return std::none_of(e.by_index_.begin(), e.by_index_.end(), [](const Conn *c) {
-    return c && !c->doomed &&
-           ((!c->lossless && c->session.in_flight()) || (c->traffic && !c->traffic->control.empty()));
+  bool idle = true;
+  e.conns_.for_each([&idle](const Conn &c) {
+    idle &= c.doomed || ((c.lossless || !c.session.in_flight()) &&
+                         (!c.traffic || c.traffic->control.empty()));
   });
+  return idle;
 }
 
 void Endpoint::close() { impl_->close(); }

@@ -13,7 +13,7 @@ void Endpoint::Impl::doom(Conn &c, int error) {
   if (c.doomed)
     return;
   c.doomed = true;
-  c.error = error;
+  c.error = static_cast<std::uint16_t>(error);
   doomed_.push_back(&c);
 }
 
@@ -32,11 +32,8 @@ void Endpoint::Impl::bury(Conn &c) {
     open_ = {};
   }
   timers_.remove(c);
-  if (c.in_push)
-    pushes_.erase(&c);
-  if (c.in_ack)
-    acks_.erase(&c);
-  c.in_push = c.in_ack = false;
+  std::erase(pushes_, &c);
+  std::erase(acks_, &c);
   for (Backlog &b : backlog_)
     if (b.conn == &c)
       b.conn = nullptr;
@@ -47,7 +44,10 @@ void Endpoint::Impl::bury(Conn &c) {
   }
   if (!closed_ && c.traffic && c.traffic->waits())
     log(LogLevel::warn, "peer " + to_string(c.address) +
-                            " is lost, and what was under way with it: " + std::strerror(c.error));
+                            " is lost, and what was under way with it: " + std::strerror(c.error) +
+                            (c.error == EMSGSIZE ? "; the path has come to swallow large "
+                                                   "datagrams: set FI_DPDKX_MTU to what it carries"
+                                                 : ""));
   if (closed_)
     messenger_.abandon(c);
   else
@@ -59,11 +59,8 @@ void Endpoint::Impl::bury(Conn &c) {
       a.by_path[static_cast<std::uint32_t>(path)] = nullptr;
       a.port->close_path(path);
     }
-  const auto index = static_cast<std::uint32_t>(static_cast<std::uint64_t>(c.session.local_token()));
-  by_index_[index] = nullptr;
-  free_indices_.push_back(index);
   lossy_conns_ -= c.opened && !c.lossless;
-  delete &c;
+  conns_.destroy(c);
 }
 
 void Endpoint::Impl::close() {
@@ -72,11 +69,12 @@ void Endpoint::Impl::close() {
   now_ = clock_.now();
   close_open();
   closed_ = true;
-  for (Conn *c : by_index_)
-    if (c && !c->doomed) {
-      send_bye(*c);
-      doom(*c, ECONNABORTED);
-    }
+  conns_.for_each([this](Conn &c) {
+    if (c.doomed)
+      return;
+    send_bye(c);
+    doom(c, ECONNABORTED);
+  });
   finish();
 }
 

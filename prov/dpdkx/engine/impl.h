@@ -8,6 +8,7 @@
 
 #include "dpdkx/base/log.h"
 #include "dpdkx/engine/address_table.h"
+#include "dpdkx/engine/conn_table.h"
 #include "dpdkx/engine/endpoint.h"
 #include "dpdkx/engine/timers.h"
 #include "dpdkx/op/messenger.h"
@@ -93,6 +94,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
 
   // --- connect.cpp
   Conn *peer(fi_addr_t); // null: not in the book
+  void set_addr(fi_addr_t, Conn *);
   Conn *make_conn(const Address &, link::Port *);
   link::Port *route(const Address &, link::PathId &, int &error);
   bool is_own(const Address &) const;
@@ -103,7 +105,6 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void on_path_event(Attachment &, const link::PathEvent &);
   void on_path_gone(Attachment &, link::PathId, Conn *);
   void set_path(Attachment &, link::PathId, Conn *);
-  Conn *by_token(wire::Token) const;
   void on_hello(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
   void on_challenge(const wire::PacketHeader &, std::span<const std::byte>);
   void on_confirm(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
@@ -136,13 +137,12 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   op::Messenger messenger_;
 
   std::vector<Conn *> by_addr_;  // index: fi_addr_t
-  std::vector<Conn *> by_index_; // index: low half of our token
-  std::vector<std::uint32_t> free_indices_;
   AddressTable by_address_;
+  ConnTable conns_; // after the gate, which their sessions need
   Timers timers_;
-  List<Conn, &Conn::push_link> pushes_;
-  List<Conn, &Conn::ack_link> acks_;
-  List<Conn, &Conn::doomed_link> doomed_;
+  // Each with its flag in the connection; entries whose flag is down are passed over.
+  std::vector<Conn *> pushes_, acks_, doomed_;
+  std::vector<Conn *> round_; // of the pushes under way
   std::deque<Backlog> backlog_;
   std::size_t backlog_bytes_ = 0;
 

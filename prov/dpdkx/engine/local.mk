@@ -2,6 +2,7 @@ engine_sources = \
 	prov/dpdkx/engine/address_table.h \
 	prov/dpdkx/engine/config.h \
 	prov/dpdkx/engine/conn.h \
+	prov/dpdkx/engine/conn_table.h \
 	prov/dpdkx/engine/connect.cpp \
 	prov/dpdkx/engine/endpoint.cpp \
 	prov/dpdkx/engine/endpoint.h \

@@ -56,7 +56,7 @@ void Endpoint::Impl::on_datagram(Attachment &a, const link::RxDatagram &d) {
   case wire::PacketType::bye:
     break;
   }
-  Conn *c = by_token(h->token);
+  Conn *c = conns_.find(h->token);
   if (!c || c->port != a.port.get()) [[unlikely]] {
     unknown_token(a, d, *h);
     return;

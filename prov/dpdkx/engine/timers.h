@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// Which connection is to be looked at next: a binary heap on Conn::timer. A
-// deadline that has moved back is found out when the old one comes up, so that
-// traffic, which moves it all the time, costs nothing here.
+// Which connection is to be looked at next: a binary heap. A deadline that has
+// moved back is found out when the old one comes up, so that traffic, which
+// moves it all the time, costs nothing here.
 #pragma once
 
 #include "dpdkx/engine/conn.h"
@@ -13,17 +13,20 @@ namespace dpdkx::engine {
 
 class Timers {
 public:
-  Time next() const { return heap_.empty() ? never : heap_.front()->timer; }
-  Conn *first() const { return heap_.empty() ? nullptr : heap_.front(); }
+  Time next() const { return heap_.empty() ? never : heap_.front().when; }
+  Conn *first() const { return heap_.empty() ? nullptr : heap_.front().conn; }
 
   // Not later than `when`.
   void at_latest(Conn &c, Time when) {
-    if (when >= c.timer)
-      return;
-    c.timer = when;
     if (c.timer_index == none) {
+      if (when == never)
+        return;
       c.timer_index = static_cast<std::uint32_t>(heap_.size());
-      heap_.push_back(&c);
+      heap_.push_back({when, &c});
+    } else if (when < heap_[c.timer_index].when) {
+      heap_[c.timer_index].when = when;
+    } else {
+      return;
     }
     up(c.timer_index);
   }
@@ -32,44 +35,47 @@ public:
     if (c.timer_index == none)
       return;
     const std::uint32_t at = c.timer_index;
-    Conn *last = heap_.back();
-    heap_.pop_back();
     c.timer_index = none;
-    c.timer = never;
-    if (last == &c)
+    const Entry last = heap_.back();
+    heap_.pop_back();
+    if (last.conn == &c)
       return;
     place(at, last);
     up(at);
-    down(last->timer_index);
+    down(last.conn->timer_index);
   }
 
 private:
+  struct Entry {
+    Time when;
+    Conn *conn;
+  };
   static constexpr std::uint32_t none = 0xffffffff;
 
-  void place(std::uint32_t i, Conn *c) {
-    heap_[i] = c;
-    c->timer_index = i;
+  void place(std::uint32_t i, const Entry &e) {
+    heap_[i] = e;
+    e.conn->timer_index = i;
   }
   void up(std::uint32_t i) {
-    Conn *c = heap_[i];
-    for (; i > 0 && c->timer < heap_[(i - 1) / 2]->timer; i = (i - 1) / 2)
+    const Entry e = heap_[i];
+    for (; i > 0 && e.when < heap_[(i - 1) / 2].when; i = (i - 1) / 2)
       place(i, heap_[(i - 1) / 2]);
-    place(i, c);
+    place(i, e);
   }
   void down(std::uint32_t i) {
-    Conn *c = heap_[i];
+    const Entry e = heap_[i];
     const std::uint32_t n = static_cast<std::uint32_t>(heap_.size());
     for (std::uint32_t child; (child = 2 * i + 1) < n; i = child) {
-      if (child + 1 < n && heap_[child + 1]->timer < heap_[child]->timer)
+      if (child + 1 < n && heap_[child + 1].when < heap_[child].when)
         ++child;
-      if (c->timer <= heap_[child]->timer)
+      if (e.when <= heap_[child].when)
         break;
       place(i, heap_[child]);
     }
-    place(i, c);
+    place(i, e);
   }
 
-  std::vector<Conn *> heap_;
+  std::vector<Entry> heap_;
 };
 
 } // namespace dpdkx::engine

@@ -108,6 +108,7 @@ void Endpoint::Impl::close_open() {
     return;
   }
   packet->pn = c.session.next_pn();
+  packet->ack_now = c.session.ask_for_ack();
   c.session.sent(packet,
                  static_cast<std::uint32_t>(wire::packet_header_size + packet->frames_len +
                                             packet->source_len),
@@ -121,6 +122,8 @@ bool Endpoint::Impl::transmit(Conn &c, Packet &packet, link::TxRoom room) {
   wire::PacketHeader h;
   h.token = c.session.peer_token();
   h.pn = packet.pn;
+  if (packet.ack_now)
+    h.flags |= wire::packet_flag::ack_now;
   std::byte *out = room.data + wire::packet_header_size;
   if (c.in_ack || c.session.ack_wanted())
     out = put_ack(c, out, riding_ack, h.flags);
@@ -145,13 +148,16 @@ std::byte *Endpoint::Impl::put_ack(Conn &c, std::byte *out, std::size_t room,
                                    std::uint8_t &flags) {
   wire::AckBlock a;
   c.session.fill(a, now_);
-  a.sack_words = static_cast<std::uint8_t>(
-      std::min<std::size_t>(a.sack_words, (room - wire::AckBlock::fixed_size) / 8));
+  const std::size_t words = (room - wire::AckBlock::fixed_size) / 8;
+  const bool cut = a.sack_words > words; // a whole one is to follow
+  if (cut)
+    a.sack_words = static_cast<std::uint8_t>(words);
   a.processed = c.processed();
   a.credit_limit = c.rx_told = c.rx_limit();
-  c.session.ack_sent(now_);
-  if (c.in_ack) {
-    acks_.erase(&c);
+  if (c.session.ecn_echo())
+    flags |= wire::packet_flag::ecn_echo;
+  if (!cut) {
+    c.session.ack_sent(now_);
     c.in_ack = false;
   }
   flags |= wire::packet_flag::ack_block;
@@ -192,7 +198,9 @@ void Endpoint::Impl::resend(Conn &c) {
     const link::TxRoom room = c.port->reserve(c.path, c.session.max_datagram());
     if (!room.data)
       break;
-    transmit(c, *static_cast<Packet *>(lost), room);
+    auto &packet = *static_cast<Packet *>(lost);
+    packet.ack_now = true;
+    transmit(c, packet, room);
     c.session.resent(lost, now_);
     ++statistics_.resent;
   }
@@ -279,9 +287,10 @@ void Endpoint::Impl::want_ack(op::Peer &p) {
 
 void Endpoint::Impl::want_probe(op::Peer &p) {
   Conn &c = conn_of(p);
-  if (c.probed_at != Time{} && now_ < c.probed_at + std::chrono::milliseconds(1))
+  Time &probed_at = p.traffic->probed_at;
+  if (probed_at != Time{} && now_ < probed_at + std::chrono::milliseconds(1))
     return; // the answer is still to come
-  c.probed_at = now_;
+  probed_at = now_;
   c.probe = true;
   want_ack(p);
 }

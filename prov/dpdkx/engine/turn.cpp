@@ -63,7 +63,7 @@ unsigned Endpoint::Impl::run_timers() {
     Conn &c = *timers_.first();
     timers_.remove(c);
     ++work;
-    if (c.retry_at <= now_) {
+    if (c.dialling && c.dialling->retry_at <= now_) {
       redial(c);
       continue;
     }
@@ -89,9 +89,8 @@ unsigned Endpoint::Impl::run_timers() {
 // Sessions whose operations found no room, or have become ready.
 unsigned Endpoint::Impl::run_pushes() {
   unsigned work = 0;
-  List<Conn, &Conn::push_link> round;
-  round.splice_back(pushes_);
-  while (Conn *c = round.pop_front()) {
+  round_.swap(pushes_);
+  for (Conn *c : round_) {
     c->in_push = false;
     if (c->doomed)
       continue;
@@ -102,20 +101,19 @@ unsigned Endpoint::Impl::run_pushes() {
     op::Messenger::tidy(*c);
     look_again(*c);
   }
+  round_.clear();
   return work;
 }
 
 void Endpoint::Impl::run_acks() {
-  close_open(); // its ack may ride there; from here on each takes only itself off the list
-  for (Conn *c = acks_.front(), *next; c; c = next) {
-    next = acks_.next(c);
-    if (!c->opened) {
-      acks_.erase(c);
+  close_open(); // its ack may ride there
+  for (Conn *c : acks_) {
+    if (!c->opened)
       c->in_ack = false;
-    } else if (!c->doomed) {
+    if (c->in_ack && !c->doomed)
       send_ack(*c);
-    }
   }
+  std::erase_if(acks_, [](const Conn *c) { return !c->in_ack; });
 }
 
 // A session's next deadline has changed.
@@ -127,7 +125,8 @@ void Endpoint::Impl::look_again(Conn &c) {
   else if (c.opened)
     return; // death is the link's to tell, and nothing else is timed
   // Never at once: what is overdue now is so for want of room, in the next turn too.
-  const Time due = std::min(c.session.deadline(), c.retry_at);
+  const Time retry = c.dialling ? c.dialling->retry_at : never;
+  const Time due = std::min(c.session.deadline(), retry);
   timers_.at_latest(c, std::max(due, now_ + Duration(1)));
 }
 
@@ -140,8 +139,11 @@ void Endpoint::Impl::finish() {
     }
   if (serving_)
     return;
-  while (Conn *c = doomed_.pop_front())
+  while (!doomed_.empty()) { // burying one may doom another
+    Conn *c = doomed_.back();
+    doomed_.pop_back();
     bury(*c);
+  }
 }
 
 } // namespace dpdkx::engine

@@ -4,6 +4,7 @@
 // of operations exist only while there is traffic that they hold.
 #pragma once
 
+#include "dpdkx/base/clock.h"
 #include "dpdkx/base/seq.h"
 #include "dpdkx/op/ops.h"
 
@@ -43,6 +44,8 @@ struct Traffic {
   List<Landing, &Landing::link> receiving;  // rendezvous
   List<HeldFrame, &HeldFrame::link> held;   // in order of mn
 
+  Time probed_at{}; // when a fence asked last where the peer stands
+
   bool to_send() const { return !pending.empty() || !control.empty() || !streaming.empty(); }
   // Whether the peer owes something: its silence counts then.
   bool waits() const {
@@ -66,15 +69,18 @@ struct Peer {
   std::uint32_t rx_used = 0, rx_released = 0;   // what the peer has spent, and has back
   std::uint32_t rx_window = 0, rx_told = 0;     // what it may have out; limit as last told
 
-  std::uint32_t max_frames = 0; // bytes of frames that one packet carries; 0: no session yet
-  bool lossless = false;        // what has been handed over arrives
-  bool can_pull = false;        // its memory can be read
-  bool owes_processed = false;  // it waits for a processed position that has yet to be reached
+  std::uint16_t max_frames = 0;    // bytes of frames that one packet carries; 0: no session yet
+  bool lossless : 1 = false;       // what has been handed over arrives
+  bool can_pull : 1 = false;       // its memory can be read
+  bool owes_processed : 1 = false; // it waits for a processed position that has yet to be reached
 
   std::uint32_t rx_limit() const { return rx_released + rx_window; }
   MessageNumber processed() const {
     return traffic && !traffic->assemblies.empty() ? traffic->assemblies.front()->mn : rx_next;
   }
 };
+
+// Part of what an idle peer costs.
+static_assert(sizeof(Peer) <= 56);
 
 } // namespace dpdkx::op

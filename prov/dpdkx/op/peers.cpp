@@ -40,7 +40,7 @@ void Messenger::opened(Peer &p, const Opening &o) {
   p.tx_limit = o.tx_credit;
   p.rx_used = p.rx_released = 0;
   p.rx_window = p.rx_told = first_window_ = o.rx_credit;
-  p.max_frames = o.max_frames;
+  p.max_frames = static_cast<std::uint16_t>(std::min<std::uint32_t>(o.max_frames, UINT16_MAX));
   p.lossless = o.lossless;
   p.can_pull = o.can_pull;
   if (p.traffic && p.traffic->to_send())

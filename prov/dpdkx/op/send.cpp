@@ -259,7 +259,7 @@ bool Messenger::send_parts(Peer &p, TxOp &op) {
     f.total = op.memory.len;
     f.mn = p.tx_next;
     const std::size_t head = first ? wire::size_of(f) : wire::segment_frame_size;
-    const std::size_t part = std::min(op.memory.len - op.offset, p.max_frames - head);
+    const std::size_t part = std::min<std::size_t>(op.memory.len - op.offset, p.max_frames - head);
     std::byte *out = outlet_.begin(p, static_cast<std::uint32_t>(head + part));
     if (!out)
       return false;

@@ -45,10 +45,14 @@ void SendWindow::sent(TxPacket *p, PacketNumber pn, Time now) {
     grow(pn);
   slot(pn) = p;
   p->pn = pn;
-  p->sent_at = now;
+  p->sent_at = p->first_sent_at = now;
   p->tries = 1;
   p->lost = false;
   in_network_.append(p);
+}
+
+const TxPacket *SendWindow::first() const {
+  return empty() ? nullptr : ring_[oldest_.value & (capacity_ - 1)];
 }
 
 TxPacket *SendWindow::next_resend(std::uint32_t window) const {

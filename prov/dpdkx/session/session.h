@@ -150,6 +150,7 @@ private:
   void release_if_idle();
   bool waits() const;
   Time silent_since() const;
+  Time stuck_at() const;
 
   Gate &gate_;
   std::unique_ptr<Handshake> handshake_;

@@ -12,6 +12,7 @@
 #include "dpdkx/session/session.h"
 
 #include "dpdkx/session/handshake.h"
+#include "dpdkx/session/window.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -110,6 +111,10 @@ void Session::limit_datagram(const wire::Hello &h) {
     return;
   max_datagram_ = carried;
   path_limited_ = true;
+  // What is under way can't be cut into smaller packets: it may have arrived.
+  if (window_ != nullptr && window_->tx.first() != nullptr &&
+      window_->tx.first()->bytes > carried)
+    fail(-EMSGSIZE);
 }
 
 void Session::answer(const wire::Hello &confirm) {
@@ -124,6 +129,8 @@ void Session::on_confirm(const wire::Hello &h, Time now) {
   const bool known = state_ == State::established && same_life(h);
   if (known) {
     limit_datagram(h);
+    if (state_ == State::dead)
+      return;
     if (!unproven_)
       end_handshake(); // whatever we asked: the peer knows this session
   } else if (known_at <= peer_known_at_) {
@@ -150,6 +157,10 @@ void Session::on_welcome(const wire::Hello &h, Time now) {
     adopt(h, handshake_->challenged_at());
   else if (!same_life(h))
     return fail(-ECONNRESET);
+  else
+    limit_datagram(h);
+  if (state_ == State::dead)
+    return;
   heard(now);
   request_ack(); // shows the peer that its welcome came in
   end_handshake();

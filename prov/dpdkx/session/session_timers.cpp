@@ -20,6 +20,15 @@ constexpr int probes_before_death = 8;
 // link the link itself tells when the peer has gone.
 bool Session::waits() const { return waiting_ || in_flight(); }
 
+// When a packet that doesn't get through, although the peer answers, is to be
+// looked into: the path may have come to swallow packets of that size.
+Time Session::stuck_at() const {
+  const TxPacket *const first = window_ != nullptr ? window_->tx.first() : nullptr;
+  if (first == nullptr || asking())
+    return never;
+  return std::max(first->first_sent_at, window_->asked_at) + gate_.params().peer_timeout / 4;
+}
+
 Time Session::silent_since() const { return std::max(heard_at_, waits_since_); }
 
 void Session::set_waiting(bool waiting, Time now) {
@@ -61,7 +70,7 @@ Time Session::deadline() const {
       t = std::min(t, window_->ack.due_at);
     if (window_->tx.next_resend(congestion_.window()) != nullptr)
       return Time::min();
-    t = std::min(t, window_->tx.deadline(rtt_, p));
+    t = std::min({t, window_->tx.deadline(rtt_, p), stuck_at()});
   }
   if (waits()) {
     const Duration step = p.peer_timeout / probes_before_death;
@@ -84,6 +93,10 @@ void Session::on_time(Time now) {
     return;
   if (waits() && now >= silent_since() + p.peer_timeout)
     return fail(-ETIMEDOUT);
+  if (now >= stuck_at()) {
+    window_->asked_at = now;
+    ask(now);
+  }
   if (window_ != nullptr && window_->tx.on_time(rtt_, p, window_->round, now))
     congestion_.on_timeout(p, window_->round, now);
 }

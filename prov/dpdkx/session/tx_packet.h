@@ -15,6 +15,7 @@ struct TxPacket {
   TxPacket *next = nullptr; // free for whoever holds the packet
   TxPacket *prev = nullptr; // likewise
   Time sent_at{};
+  Time first_sent_at{};
   PacketNumber pn;
   std::uint32_t bytes = 0; // on the wire
   std::uint16_t tries = 0; // times sent

@@ -11,6 +11,7 @@ void WindowState::restart() {
   if (!rx.empty())
     rx = ReceiveWindow{};
   ack = OwedAck{};
+  asked_at = Time{};
 }
 
 WindowPool::~WindowPool() {

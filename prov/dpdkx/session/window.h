@@ -23,6 +23,7 @@ struct WindowState {
   Round round;
   ReceiveWindow rx;
   OwedAck ack;
+  Time asked_at{}; // when a packet that doesn't get through was looked into last
   WindowState *next_free = nullptr;
 
   void restart(); // as new, memory kept

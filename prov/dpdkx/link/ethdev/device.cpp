@@ -12,6 +12,7 @@ namespace dpdkx::link {
 namespace {
 constexpr Duration start_retry = std::chrono::milliseconds(20);
 constexpr std::uint64_t others_allowed = 256;
+constexpr Duration reconnect_after = std::chrono::milliseconds(500); // a handshake takes a few
 constexpr Duration idle_tick = std::chrono::milliseconds(10);
 } // namespace
 
@@ -79,7 +80,7 @@ int EthdevDevice::open_port(const Address &wanted, PortRange range, std::unique_
       return rc;
     }
   }
-  error = "FI_DPDKX_PORTS: no free UDP port at " + net::to_string(local_.ip) + " in " +
+  error = "FI_DPDKX_PORT_RANGE: no free UDP port at " + net::to_string(local_.ip) + " in " +
           std::to_string(first) + "-" + std::to_string(last);
   return -EADDRINUSE;
 }
@@ -247,12 +248,10 @@ void EthdevDevice::send_arp(net::ArpOperation operation, const net::Mac &to, con
 void EthdevDevice::run_tick(Time now) {
   std::lock_guard lock(receive_lock_);
   now_ = now;
-  if (!nic_.started() && !nic_.try_start()) {
+  if (!is_ready(now)) {
     next_tick_ = (now + start_retry).time_since_epoch().count();
     return;
   }
-  if (parted_)
-    notice_return();
   if (!description_.kernel_has_address && !std::exchange(announced_, true))
     send_arp(net::ArpOperation::request, net::Mac::broadcast(), {}, local_.ip);
   neighbours_->tick(now, requests_);
@@ -334,12 +333,28 @@ void EthdevDevice::send_farewell(const net::Farewell &farewell) {
     rte_pktmbuf_free(packet);
 }
 
-// The driver has let go of the old end, and has got a new one.
-void EthdevDevice::notice_return() {
+bool EthdevDevice::is_ready(Time now) {
+  if (!nic_.started()) {
+    if (!nic_.try_start())
+      return false;
+    started_at_ = now;
+  }
+  if (nic_.needs_farewell())
+    watch_link(now);
+  return nic_.started();
+}
+
+void EthdevDevice::watch_link(Time now) {
   bool up = nic_.link_is_up();
+  // The driver has let go of the other end's memory, and has got the next one's.
   if (up && saw_link_down_)
     parted_ = false;
-  saw_link_down_ = saw_link_down_ || !up;
+  saw_link_down_ = !up || (saw_link_down_ && parted_);
+  // A server that isn't quite there yet has refused us, or it has gone: the driver won't try again.
+  if (!up && nic_.is_client() && now - started_at_ > reconnect_after) {
+    std::lock_guard transmitting(transmit_lock_);
+    nic_.stop();
+  }
 }
 
 // --- sleep ---

@@ -84,7 +84,8 @@ private:
   void handle_farewell(const net::Farewell &);
   void run_tick(Time now);
   bool usable() const { return nic_.started() && !parted_.load(std::memory_order_relaxed); }
-  void notice_return();
+  bool is_ready(Time now);
+  void watch_link(Time now);
   void say_farewell();
   void send_farewell(const net::Farewell &);
   void send_arp(net::ArpOperation, const net::Mac &to, const net::Mac &target, net::Ipv4 ip);
@@ -107,6 +108,7 @@ private:
   bool announced_ = false, warned_conflict_ = false, warned_mtu_ = false;
   std::array<std::uint64_t, static_cast<std::size_t>(net::Drop::count_)> drops_{};
   bool saw_link_down_ = false;
+  Time started_at_{};
   std::atomic<bool> parted_{false}; // the other end is closing: hands off until it is back
   std::atomic<Time::rep> next_tick_{Time::min().time_since_epoch().count()};
 

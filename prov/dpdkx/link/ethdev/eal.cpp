@@ -92,7 +92,7 @@ int init_in_own_thread(const std::vector<std::string> &args, std::string &said) 
     argv.push_back(nullptr);
     if (rte_eal_init(static_cast<int>(args.size()), argv.data()) < 0)
       result = rte_errno ? -rte_errno : -EINVAL;
-    said = quiet.last_error();
+    said = quiet.first_error();
   });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   starter.join();
@@ -134,7 +134,7 @@ int check_huge_pages(const DeviceOptions &options, const net::DeviceSpec &spec,
     return 0;
   error =
       "FI_DPDKX_DEVICE: '" + spec.text + "': no huge pages, which " +
-      (spec.kind == net::DeviceKind::pci ? "a PCI device needs" : "FI_DPDKX_HUGEPAGES asks for") +
+      (spec.kind == net::DeviceKind::pci ? "a PCI device needs" : "FI_DPDKX_HUGE_PAGES asks for") +
       "; allowed: some free ones (echo 512 > /proc/sys/vm/nr_hugepages)";
   return -ENOMEM;
 }

@@ -85,8 +85,9 @@ std::string device_name(const net::DeviceSpec &spec) {
 }
 
 std::string explain_create(const DeviceRequest &request, int rc, const std::string &said) {
-  auto text =
-      quoted(request) + "the device can't be opened: " + said + " (" + std::strerror(-rc) + ")";
+  auto text = quoted(request) + "the device can't be opened: " + said;
+  if (rc != -EPERM && rc != -EFAULT) // drivers' -1, DPDK's word for it: they say nothing more
+    text += std::string(" (") + std::strerror(-rc) + ")";
   switch (request.spec.kind) {
   case net::DeviceKind::pci:
     return text + "; allowed: a PCI device that has a DPDK driver and is bound to vfio-pci (or "
@@ -131,8 +132,7 @@ PciIdentity pci_identity(const std::string &address) {
 Nic::~Nic() {
   if (created_) {
     Quiet quiet;
-    if (started_)
-      rte_eth_dev_stop(id_);
+    stop();
     rte_eth_dev_close(id_);
     rte_eal_hotplug_remove(bus_.c_str(), name_.c_str());
   }
@@ -152,7 +152,7 @@ int Nic::open(const DeviceRequest &request, const DeviceOptions &options,
     }
   if (request.spec.kind == net::DeviceKind::pci && !eal_has_huge_pages()) {
     error = quoted(request) + "a PCI device needs huge pages, and this process has started DPDK "
-                              "without; allowed: FI_DPDKX_HUGEPAGES=always";
+                              "without; allowed: FI_DPDKX_HUGE_PAGES=always";
     return -ENOMEM;
   }
   if (int rc = create(request, options, description, error))
@@ -181,6 +181,8 @@ int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
   if (spec.kind == net::DeviceKind::af_packet)
     frame_room_ = number_argument(arguments, "framesz", 2048);
   is_memif_ = is_driver(name_, "net_memif");
+  is_memif_client_ =
+      is_memif_ && ("," + arguments + ",").find(",role=server,") == std::string::npos;
   Quiet quiet;
   tap_.remember_open_files();
   // A PCI device that DPDK was started for has been probed then.
@@ -189,8 +191,8 @@ int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
     if (rc == 0)
       rc = rte_eth_dev_get_port_by_name(name_.c_str(), &id_);
     if (rc != 0) {
-      error = explain_create(request, rc, quiet.last_error());
-      return rc == -1 ? -ENODEV : rc;
+      error = explain_create(request, rc, quiet.first_error());
+      return rc == -EPERM || rc == -EFAULT ? -ENODEV : rc;
     }
   }
   created_ = true;
@@ -251,7 +253,7 @@ int Nic::configure(const DeviceRequest &request, const DeviceOptions &options,
   if (rc == 0)
     rc = rte_eth_tx_queue_setup(id_, 0, tx_descriptors_, socket, &tx_conf);
   if (rc != 0)
-    error = quoted(request) + "the device can't be set up: " + quiet.last_error() + " (" +
+    error = quoted(request) + "the device can't be set up: " + quiet.first_error() + " (" +
             std::strerror(-rc) + ")";
   return rc;
 }
@@ -289,6 +291,12 @@ bool Nic::try_start() {
 bool Nic::link_is_up() const {
   rte_eth_link link{};
   return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+void Nic::stop() {
+  Quiet quiet;
+  if (std::exchange(started_, false))
+    rte_eth_dev_stop(id_);
 }
 
 void Nic::reclaim() {

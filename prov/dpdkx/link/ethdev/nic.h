@@ -34,9 +34,11 @@ public:
   // A memif client can't start before its server: then this is to be called again.
   bool started() const { return started_; }
   bool try_start();
+  void stop();
 
   // Both ends map the other's memory, and the driver unmaps it the moment one goes.
   bool needs_farewell() const { return is_memif_; }
+  bool is_client() const { return is_memif_client_; } // the end that connects
   bool link_is_up() const;
 
   // One thread at a time each.
@@ -74,7 +76,8 @@ private:
   std::uint32_t pool_size_ = 0;
   std::uint64_t tx_offloads_ = 0;
   rte_mempool *pool_ = nullptr;
-  bool created_ = false, started_ = false, is_memif_ = false, can_reclaim_ = true;
+  bool created_ = false, started_ = false, is_memif_ = false, is_memif_client_ = false,
+       can_reclaim_ = true;
 };
 
 } // namespace dpdkx::link

@@ -30,7 +30,7 @@ thread_local unsigned quiet_here_ = 0;
 // Said on this thread since its first Quiet: logged after the last, as whoever
 // logs may well write to stderr himself.
 thread_local std::vector<std::string> said_;
-thread_local std::string last_error_;
+thread_local std::string first_error_;
 
 void take(std::string_view text, bool is_error) {
   while (!text.empty()) {
@@ -43,8 +43,8 @@ void take(std::string_view text, bool is_error) {
       continue;
     }
     said_.emplace_back(line);
-    if (is_error)
-      last_error_ = line;
+    if (is_error && first_error_.empty())
+      first_error_ = line;
   }
 }
 
@@ -91,7 +91,7 @@ Quiet::Quiet() {
     swap_in(stderr, 1);
   }
   if (quiet_here_++ == 0)
-    last_error_.clear();
+    first_error_.clear();
 }
 
 Quiet::~Quiet() {
@@ -115,8 +115,8 @@ void Quiet::take_dpdk_log() {
     rte_openlog_stream(streams_.dpdk); // flushed after each message
 }
 
-std::string Quiet::last_error() const {
-  return !last_error_.empty() || said_.empty() ? last_error_ : said_.back();
+std::string Quiet::first_error() const {
+  return !first_error_.empty() || said_.empty() ? first_error_ : said_.back();
 }
 
 } // namespace dpdkx::link

@@ -21,8 +21,9 @@ public:
   // dpdkx::log() at info. Not for a DPDK that the application has started.
   void take_dpdk_log();
 
-  // The last line that DPDK logged as an error on this thread since, else the last of any.
-  std::string last_error() const;
+  // The first line that DPDK logged as an error on this thread since, which is the reason of
+  // those that follow; else the last of any.
+  std::string first_error() const;
 };
 
 } // namespace dpdkx::link

@@ -45,6 +45,8 @@ unsigned HostPort::poll_events(PathEvent *out, unsigned max, Time now) {
   for (; n < max && !events_.empty(); ++n) {
     out[n] = events_.front();
     events_.pop_front();
+    if (out[n].kind == PathEventKind::accepted)
+      start_watching(path(out[n].path)); // no datagram comes before its path is known
   }
   return n;
 }
@@ -213,7 +215,7 @@ int HostPort::admit(Guest &guest, const Hello &hello, const Fd &memfd) {
     remove_path(path);
     return result;
   }
-  start_watching(path);
+  path.state = Path::State::open;
   send_welcome(path.socket, 0);
   events_.push_back({PathEventKind::accepted, path.id});
   return 0;

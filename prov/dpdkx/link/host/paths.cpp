@@ -134,6 +134,7 @@ int HostPort::open_to_self(Path &path) {
   attach(path, 0, 0, options_.max_datagram);
   path.tx = RingProducer(path.segment.ring(path.end), 0);
   path.peer_sleep = path.own_sleep;
+  path.state = Path::State::open;
   start_watching(path);
   return 0;
 }
@@ -170,6 +171,7 @@ int HostPort::greet(Path &path) {
     return -EMFILE;
   if (const int result = listen_to_peer(path); result != 0)
     return result;
+  path.state = Path::State::open;
   start_watching(path);
   return 0;
 }
@@ -213,7 +215,6 @@ int HostPort::check_user(const Peer &who, const std::string &what) const {
 }
 
 void HostPort::start_watching(Path &path) {
-  path.state = Path::State::open;
   path.watch_index = static_cast<std::uint32_t>(watched_.size());
   watched_.push_back({path.rx.watch(), &path});
 }

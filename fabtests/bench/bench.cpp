@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Runs all contestants in turn, again and again, and reports medians beside the floors and targets.
+#include "bench/plan.h"
+#include "bench/report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace fabtest {
+
+namespace {
+
+struct bench_command {
+  plan_options plan;
+  int runs = 9;
+  std::vector<std::string> sections; // empty: all
+  std::string output = "bench";      // .csv and .svg
+  bool strict = false;
+
+  [[nodiscard]] bool wants(const std::string &name) const {
+    return sections.empty() || std::ranges::count(sections, name) > 0;
+  }
+};
+
+// A floor's figure is of its own kind; beside latencies it stands in a column with its name.
+figure_key key_of(const section &s, const contestant &c, const nlohmann::json &line) {
+  const std::string what = line.at("what");
+  const auto size = line.at("size").get<std::size_t>();
+  if (!c.names_itself)
+    return {s.name, what, size, c.name};
+  if (what == "ring_rate")
+    return {s.name, "rate", size, "ring"};
+  return {s.name, "latency", size, what};
+}
+
+void read_figures(results &r, const section &s, const contestant &c, const std::string &text) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const auto j = nlohmann::json::parse(line, nullptr, false);
+    if (j.is_object() && j.contains("values"))
+      r.add_run(key_of(s, c, j), j.at("unit"), j.at("values").get<std::vector<double>>());
+  }
+}
+
+// Each run starts with another contestant, so that no one always follows the same neighbour.
+void run_section(results &r, const section &s, int runs) {
+  std::set<std::string> complained;
+  for (int run = 0; run < runs; ++run) {
+    for (std::size_t i = 0; i < s.contestants.size(); ++i) {
+      const auto &c = s.contestants[(i + static_cast<std::size_t>(run)) % s.contestants.size()];
+      const auto done = run_child(c.run, std::chrono::seconds(300));
+      read_figures(r, s, c, done.out);
+      if (done.status != 0 && complained.insert(c.name).second)
+        fmt::print(stderr, "{}, {}: {}\n", s.name, c.name, done.err.empty() ? "failed" : done.err);
+    }
+    fmt::print(stderr, "{}: run {} of {}\n", s.name, run + 1, runs);
+  }
+}
+
+// A whole process that calls fi_getinfo once and names no provider, with dpdkx installed and
+// without.
+void run_getinfo(const bench_command &b) {
+  const std::string program = b.plan.folder + "/getinfo_cost";
+  const char *path = std::getenv("FI_PROVIDER_PATH");
+  const command with{{program}, {{"FI_PROVIDER", ""}, {"FI_PROVIDER_PATH", path ? path : ""}}};
+  const command without{{program}, {{"FI_PROVIDER", ""}, {"FI_PROVIDER_PATH", "/nonexistent"}}};
+  std::vector<double> times[2];
+  for (int i = 0; i < (b.plan.quick ? 10 : 50); ++i) {
+    times[0].push_back(run_child(with, std::chrono::seconds(20)).took.count() * 1e3);
+    times[1].push_back(run_child(without, std::chrono::seconds(20)).took.count() * 1e3);
+  }
+  const double a = median_of(times[0]), c = median_of(times[1]);
+  fmt::print("\ngetinfo, whole process [ms], median of {}: {:.3f} with dpdkx, {:.3f} without; "
+             "difference {:.3f}, limit 1: {}\n",
+             times[0].size(), a, c, a - c, a - c <= 1 ? "met" : "MISSED");
+}
+
+void run_veth(results &r, const bench_command &b) {
+  if (geteuid() != 0) {
+    fmt::print(stderr, "veth: needs root; left out\n");
+    return;
+  }
+  const namespace_pair ns;
+  if (!ns.ok()) {
+    fmt::print(stderr, "veth: {}\n", ns.error());
+    return;
+  }
+  run_section(r, veth_section(b.plan, ns), b.runs);
+}
+
+int run(const bench_command &b) {
+  results r;
+  if (b.wants("host"))
+    run_section(r, host_section(b.plan), b.runs);
+  if (b.wants("memif"))
+    run_section(r, memif_section(b.plan), b.runs);
+  if (b.wants("veth"))
+    run_veth(r, b);
+  print_tables(r);
+  const auto verdicts = judge(r);
+  print_verdicts(verdicts);
+  if (b.wants("getinfo"))
+    run_getinfo(b);
+  write_csv(r, b.output + ".csv");
+  const bool plotted = write_svg(r, b.output + ".svg");
+  fmt::print("\nwritten: {0}.csv{1}\n", b.output,
+             plotted ? ", " + b.output + ".svg" : " (no plot: gnuplot is missing or failed)");
+  const bool all_met = std::ranges::all_of(verdicts, &verdict::met);
+  return r.all().empty() || (b.strict && !all_met) ? 1 : 0;
+}
+
+} // namespace
+
+} // namespace fabtest
+
+int main(int argc, char **argv) {
+  CLI::App app("Measures dpdkx beside other providers and the floors, in turn.");
+  fabtest::bench_command b;
+  b.plan.folder = std::filesystem::canonical("/proc/self/exe").parent_path();
+  app.add_flag("--quick", b.plan.quick, "short, for CI: figures are rough");
+  const auto *runs = app.add_option("--runs", b.runs, "how often each contestant runs");
+  app.add_option("--sections", b.sections, "host, memif, veth, getinfo")->delimiter(',');
+  app.add_option("-o,--output", b.output, "name of the CSV and SVG files, without ending");
+  app.add_option("--programs", b.plan.folder, "folder of the measuring programs");
+  app.add_flag("--strict", b.strict, "fail when a target is missed");
+  CLI11_PARSE(app, argc, argv);
+  if (b.plan.quick && runs->count() == 0)
+    b.runs = 3;
+  return fabtest::run(b);
+}

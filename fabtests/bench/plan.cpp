@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "bench/plan.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace fabtest {
+
+namespace {
+
+std::vector<std::string> timing(const plan_options &o) {
+  return {"--milliseconds", o.quick ? "4" : "40", "--batches", o.quick ? "4" : "20"};
+}
+
+command program(const plan_options &o, const std::string &name) {
+  command c{{o.folder + "/" + name}, {}};
+  for (auto &word : timing(o))
+    c.words.push_back(std::move(word));
+  return c;
+}
+
+void append(command &c, std::initializer_list<std::string> words) {
+  c.words.insert(c.words.end(), words);
+}
+
+contestant provider(const plan_options &o, const std::string &name, const std::string &sizes) {
+  contestant c{name, program(o, "fabric_perf"), false};
+  append(c.run, {"-p", name, "--sizes", sizes});
+  c.run.env.emplace_back("FI_PROVIDER", name);
+  if (name.starts_with("tcp") || name.starts_with("udp"))
+    append(c.run, {"--node", "127.0.0.1"});
+  return c;
+}
+
+// The device of each rank, for dpdkx and for raw DPDK.
+struct device_pair {
+  std::string first, second;
+};
+
+contestant raw(const plan_options &o, const device_pair &d) {
+  contestant c{"raw", program(o, "floor_dpdk"), true};
+  append(c.run, {"--device", d.first, "--device", d.second, "--name", "raw"});
+  return c;
+}
+
+contestant dpdkx_on(const plan_options &o, const std::string &sizes, const device_pair &d) {
+  contestant c = provider(o, "dpdkx", sizes);
+  append(c.run, {"--what", "latency", "--rank-env", "0:FI_DPDKX_DEVICE=" + d.first, "--rank-env",
+                 "1:FI_DPDKX_DEVICE=" + d.second});
+  return c;
+}
+
+bool built(const plan_options &o, const std::string &name) {
+  return std::filesystem::exists(o.folder + "/" + name);
+}
+
+device_pair memif(const std::string &id) {
+  const auto end = [&](const char *role) {
+    return fmt::format("net_memif0,role={},socket-abstract=yes,socket=bench{}{},id=0,bsize=2048",
+                       role, getpid(), id);
+  };
+  return {end("server"), end("client")};
+}
+
+device_pair af_packet() {
+  const auto end = [](int side) {
+    return fmt::format("net_af_packet0,iface={},qdisc_bypass=1", namespace_pair::interface(side));
+  };
+  return {end(0), end(1)};
+}
+
+} // namespace
+
+section host_section(const plan_options &o) {
+  const std::string sizes =
+      o.quick ? "8,2048,1048576"
+              : "0,8,32,64,128,256,1024,2048,4096,13312,16384,65536,262144,1048576,4194304";
+  section s{"host", {}};
+  for (const char *name : {"dpdkx", "shm", "tcp;ofi_rxm"})
+    s.contestants.push_back(provider(o, name, sizes));
+  s.contestants.push_back({"floor", program(o, "floor_shm"), true});
+  s.contestants.push_back({"floor", program(o, "floor_socket"), true});
+  return s;
+}
+
+section memif_section(const plan_options &o) {
+  section s{"memif", {}};
+  if (!built(o, "floor_dpdk"))
+    return s;
+  // Two hosts that only the device joins: addresses come from FI_DPDKX_ADDR, and the ranks must not
+  // find each other by the host link.
+  contestant ours = dpdkx_on(o, "8,256,1024", memif("x"));
+  append(ours.run, {"--rank-env", "0:FI_DPDKX_ADDR=10.98.0.1/24", "--rank-env",
+                    "1:FI_DPDKX_ADDR=10.98.0.2/24", "--node", "10.98.0.1,10.98.0.2"});
+  s.contestants = {ours, raw(o, memif("r"))};
+  return s;
+}
+
+section veth_section(const plan_options &o, const namespace_pair &ns) {
+  section s{"veth", {}};
+  const std::string nodes = namespace_pair::address(0) + "," + namespace_pair::address(1);
+  const std::string sizes = o.quick ? "8,2048" : "8,256,1024,2048,4096,16384,65536";
+  if (built(o, "floor_dpdk")) {
+    s.contestants.push_back(
+        dpdkx_on(o, sizes, {namespace_pair::interface(0), namespace_pair::interface(1)}));
+    append(s.contestants.back().run, {"--node", nodes});
+    s.contestants.push_back(raw(o, af_packet()));
+  }
+  s.contestants.push_back({"floor", program(o, "floor_socket"), true});
+  append(s.contestants.back().run, {"--node", nodes});
+  for (auto &c : s.contestants)
+    append(c.run, {"--netns", ns.names()});
+  return s;
+}
+
+} // namespace fabtest

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Who is measured against whom, and with which command.
+#pragma once
+
+#include "bench/child.h"
+#include "bench/namespaces.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fabtest {
+
+struct contestant {
+  std::string name;
+  command run;
+  // Programs that call their figures by their own names (floors) put them beside "latency".
+  bool names_itself = false;
+};
+
+struct section {
+  std::string name;
+  std::vector<contestant> contestants; // run in turn
+};
+
+struct plan_options {
+  std::string folder; // where the measuring programs are
+  bool quick = false;
+};
+
+section host_section(const plan_options &o);
+section memif_section(const plan_options &o);
+section veth_section(const plan_options &o, const namespace_pair &ns);
+
+} // namespace fabtest

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "bench/report.h"
+
+#include "bench/child.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+namespace fabtest {
+
+namespace {
+
+// The provider under test first, then the others, floors last.
+constexpr const char *column_order[] = {"dpdkx", "shm", "tcp;ofi_rxm", "udp;ofi_rxd",
+                                        "net",   "raw", "kernel_udp",  "kernel_tcp",
+                                        "flag",  "ring"};
+
+struct table {
+  std::string section, what, unit;
+  std::set<std::size_t> sizes;
+  std::vector<std::string> columns;
+};
+
+std::vector<table> tables_of(const results &r) {
+  std::vector<table> all;
+  for (const auto &[key, s] : r.all()) {
+    auto it = std::ranges::find_if(
+        all, [&, &key = key](auto &t) { return t.section == key.section && t.what == key.what; });
+    if (it == all.end())
+      it = all.insert(all.end(), {key.section, key.what, s.unit, {}, {}});
+    it->sizes.insert(key.size);
+    if (std::ranges::count(it->columns, key.contestant) == 0)
+      it->columns.push_back(key.contestant);
+  }
+  const auto place = [](const std::string &name) {
+    return std::ranges::find(column_order, name) - std::begin(column_order);
+  };
+  for (auto &t : all)
+    std::ranges::sort(t.columns, {}, place);
+  return all;
+}
+
+void print_row(const results &r, const table &t, std::size_t size) {
+  const auto own = r.median(t.section, t.what, size, t.columns.front());
+  fmt::print("{:>9}", size);
+  for (const auto &column : t.columns) {
+    const series *s = r.find({t.section, t.what, size, column});
+    if (s)
+      fmt::print("  {:>9.3f} {:>9}", s->median(), fmt::format("({:.3f})", s->best_tenth()));
+    else
+      fmt::print("  {:>19}", "-");
+  }
+  for (std::size_t i = 1; i < t.columns.size(); ++i) {
+    const auto other = r.median(t.section, t.what, size, t.columns[i]);
+    fmt::print("  {:>11}", own && other ? fmt::format("{:.2f}", *own / *other) : "-");
+  }
+  fmt::print("\n");
+}
+
+void plot_latency(std::ofstream &script, const results &r, const std::string &section) {
+  std::vector<std::string> curves;
+  std::string data;
+  for (const auto &t : tables_of(r)) {
+    if (t.section != section || t.what != "latency")
+      continue;
+    for (const auto &column : t.columns) {
+      const auto block = fmt::format("$data{}", curves.size());
+      data += block + " << end\n";
+      for (const std::size_t size : t.sizes)
+        if (const auto v = r.median(section, t.what, size, column))
+          data += fmt::format("{} {}\n", std::max<std::size_t>(size, 1), *v);
+      data += "end\n";
+      curves.push_back(
+          fmt::format("{} using 1:2 with linespoints title '{}' noenhanced", block, column));
+    }
+  }
+  if (curves.empty())
+    return;
+  fmt::print(script, "{}set title '{}: tagged latency, one way' noenhanced\nplot {}\n", data,
+             section, fmt::join(curves, ", "));
+}
+
+} // namespace
+
+void print_tables(const results &r) {
+  for (const auto &t : tables_of(r)) {
+    fmt::print("\n{}: {} [{}], median (best 10 %), then {} / each other\n{:>9}", t.section, t.what,
+               t.unit, t.columns.front(), "bytes");
+    for (const auto &column : t.columns)
+      fmt::print("  {:>19}", column);
+    for (std::size_t i = 1; i < t.columns.size(); ++i)
+      fmt::print("  {:>11}", "/" + t.columns[i]);
+    fmt::print("\n");
+    for (const std::size_t size : t.sizes)
+      print_row(r, t, size);
+  }
+}
+
+void print_verdicts(const std::vector<verdict> &verdicts) {
+  if (verdicts.empty())
+    return;
+  fmt::print("\n{:<30} {:>10} {:>10}  {:<28}\n", "target", "value", "limit", "rule");
+  for (const auto &v : verdicts)
+    fmt::print("{:<30} {:>10.3f} {:>10.3f}  {:<28} {}\n", v.figure, v.value, v.limit, v.rule,
+               v.met ? "met" : "MISSED");
+}
+
+void write_csv(const results &r, const std::string &path) {
+  std::ofstream out(path);
+  fmt::print(out, "section,what,bytes,contestant,unit,runs,median,best_tenth\n");
+  for (const auto &[key, s] : r.all())
+    fmt::print(out, "{},{},{},{},{},{},{},{}\n", key.section, key.what, key.size, key.contestant,
+               s.unit, s.run_medians.size(), s.median(), s.best_tenth());
+}
+
+bool write_svg(const results &r, const std::string &path) {
+  const std::string script_path = path + ".gnuplot";
+  {
+    std::ofstream script(script_path);
+    fmt::print(script,
+               "set terminal svg size 900,1300 dynamic\nset output '{}'\nset multiplot layout 3,1\n"
+               "set logscale xy 2\nset grid\nset key left top\nset xlabel 'bytes'\n"
+               "set ylabel 'us'\n",
+               path);
+    for (const char *section : {"host", "memif", "veth"})
+      plot_latency(script, r, section);
+  }
+  const auto plotted = run_child({{"gnuplot", script_path}, {}}, std::chrono::seconds(60));
+  std::remove(script_path.c_str());
+  return plotted.status == 0;
+}
+
+} // namespace fabtest

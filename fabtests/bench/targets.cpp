@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "bench/targets.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace fabtest {
+
+namespace {
+
+const std::string us = "dpdkx";
+
+class judge_sheet {
+public:
+  explicit judge_sheet(const results &r) : r_(r) {}
+
+  std::optional<double> latency(const std::string &section, std::size_t size,
+                                const std::string &who) const {
+    return r_.median(section, "latency", size, who);
+  }
+
+  void at_most(const std::string &figure, const std::string &rule, std::optional<double> value,
+               std::optional<double> limit) {
+    if (value && limit)
+      verdicts.push_back({figure, rule, *value, *limit, *value <= *limit});
+  }
+  void at_least(const std::string &figure, const std::string &rule, std::optional<double> value,
+                std::optional<double> limit) {
+    if (value && limit)
+      verdicts.push_back({figure, rule, *value, *limit, *value >= *limit});
+  }
+
+  void host();
+  void devices();
+
+  std::vector<verdict> verdicts;
+
+private:
+  const results &r_;
+};
+
+std::optional<double> times(double factor, std::optional<double> value) {
+  return value ? std::optional(factor * *value) : std::nullopt;
+}
+
+void judge_sheet::host() {
+  const auto small = latency("host", 8, us);
+  at_most("host 8 B", "1.5 x shm", small, times(1.5, latency("host", 8, "shm")));
+  std::optional<double> worst;
+  for (const std::size_t size : {0, 8, 32, 64, 128, 256})
+    if (const auto l = latency("host", size, us))
+      worst = std::max(worst.value_or(0), *l);
+  at_most("host 0..256 B, the slowest", "1.3 x 8 B", worst, times(1.3, small));
+  at_most("host 2 KiB", "0.15 x tcp;ofi_rxm", latency("host", 2048, us),
+          times(0.15, latency("host", 2048, "tcp;ofi_rxm")));
+  at_least("host message rate, M/s", "2", r_.median("host", "rate", 8, us), 2.0);
+  const auto shm = r_.median("host", "bandwidth", 1 << 20, "shm");
+  at_least("host bandwidth 1 MiB, GB/s", "6 or 0.6 x shm, the higher",
+           r_.median("host", "bandwidth", 1 << 20, us), std::max(6.0, 0.6 * shm.value_or(0)));
+}
+
+void judge_sheet::devices() {
+  const auto raw = r_.best_tenth("memif", "latency", 64, "raw");
+  at_most("memif 8 B, p10", "raw one way + 0.4 us", r_.best_tenth("memif", "latency", 8, us),
+          raw ? std::optional(*raw + 0.4) : std::nullopt);
+  at_most("veth 8 B", "1.3 x raw", latency("veth", 8, us), times(1.3, latency("veth", 64, "raw")));
+  for (const std::size_t size : {8, 256, 1024, 2048, 4096, 16384, 65536})
+    at_most(fmt::format("veth {} B", size), "kernel TCP", latency("veth", size, us),
+            latency("veth", size, "kernel_tcp"));
+}
+
+} // namespace
+
+std::vector<verdict> judge(const results &r) {
+  judge_sheet sheet(r);
+  sheet.host();
+  sheet.devices();
+  return sheet.verdicts;
+}
+
+} // namespace fabtest

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Frames as a device hands them on, and the texts that describe devices. The
+// harness repairs the IP header's checksum (and ICMP's), else hardly any input
+// would get beyond them.
+#include "dpdkx/net/bytes.h"
+#include "dpdkx/net/checksum.h"
+#include "dpdkx/net/device_spec.h"
+#include "dpdkx/net/frame.h"
+#include "dpdkx/net/neighbour.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+using namespace dpdkx;
+using namespace dpdkx::net;
+
+namespace {
+
+constexpr Mac mac{{2, 0, 0, 0, 0, 1}};
+constexpr Ipv4 ip{0x0a000001};
+
+void must(bool condition) {
+  if (!condition)
+    std::abort();
+}
+
+void repair(std::byte *frame, std::size_t size, const LocalSide &local) {
+  auto at = local.link_header();
+  if (size < at + ipv4_size)
+    return;
+  mac.store(frame);
+  auto *header = frame + at;
+  auto total = std::min<std::size_t>(load_be16(header + 2), size - at);
+  if (header[9] == std::byte{1} && total >= ipv4_size + 8) {
+    store_be16(header + ipv4_size + 2, 0);
+    store_be16(header + ipv4_size + 2,
+               checksum_finish(checksum_add(0, {header + ipv4_size, total - ipv4_size})));
+  }
+  store_be16(header + 10, 0);
+  store_be16(header + 10, checksum_finish(checksum_add(0, {header, ipv4_size})));
+}
+
+void parse(const std::uint8_t *data, std::size_t size, bool repaired, bool tagged) {
+  LocalSide local{mac, ip, static_cast<std::uint16_t>(tagged ? 5 : 0)};
+  auto frame = std::make_unique<std::byte[]>(size); // ends where the frame ends
+  std::copy_n(reinterpret_cast<const std::byte *>(data), size, frame.get());
+  if (repaired)
+    repair(frame.get(), size, local);
+  ReceivedFrame out;
+  auto drop = parse_frame({frame.get(), size}, local, out);
+  must(drop < Drop::count_ && !to_string(drop).empty());
+  if (drop != Drop::none)
+    return;
+  if (out.kind == FrameKind::udp) {
+    must(local.headers() + out.payload_len <= size);
+    must(out.source.is_host() && out.source != ip && out.source_port != 0);
+    must(checksum_holds({frame.get() + local.link_header(), ipv4_size}));
+  }
+  if (out.kind == FrameKind::arp) {
+    must(!out.arp.sender_mac.is_multicast());
+    NeighbourTable table({.max_unasked = 4});
+    auto &neighbour = table.acquire(out.arp.sender_ip);
+    table.learn(out.arp.sender_ip, out.arp.sender_mac, Time{}, true);
+    must(neighbour.resolved() && neighbour.mac() == out.arp.sender_mac);
+  }
+}
+
+void parse_text(std::string_view text) {
+  std::string error;
+  std::vector<DeviceSpec> specs;
+  std::vector<std::optional<AddressSpec>> addresses;
+  std::vector<FixedNeighbour> neighbours;
+  RouteTable routes;
+  must(parse_devices(text, specs, error) || !error.empty());
+  must(parse_addresses(text, addresses, error) || !error.empty());
+  must(parse_neighbours(text, neighbours, error) || !error.empty());
+  read_kernel_routes(text, "eth0", routes);
+  for (const auto &route : routes.all())
+    must(routes.next_hop(route.network.address).has_value());
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+  if (size == 0)
+    return 0;
+  if (data[0] & 4)
+    parse_text({reinterpret_cast<const char *>(data + 1), size - 1});
+  else
+    parse(data + 1, size - 1, data[0] & 1, data[0] & 2);
+  return 0;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+// What is told when something is wrong: the code, and a text that names the
+// setting, the value and what is allowed.
+#include "dpdkx/link/ethdev/claim.h"
+#include "dpdkx/link/ethdev/loader.h"
+#include "unit/link_ethdev/hosts.h"
+
+#include <cerrno>
+#include <fstream>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "unit/unit.h" // last: cmocka defines fail and others as macros
+
+using namespace hosts;
+
+namespace {
+
+void check_says(const std::string &error, std::initializer_list<std::string> parts) {
+  for (const auto &part : parts)
+    if (error.find(part) == std::string::npos)
+      throw std::runtime_error("'" + part + "' isn't in '" + error + "'");
+}
+
+void check_fault(const link::DeviceRequest &what, int code,
+                 std::initializer_list<std::string> parts,
+                 const link::DeviceOptions &options = {}) {
+  std::string error;
+  int rc = fail_to_open(what, options, error);
+  if (rc != code)
+    throw std::runtime_error("not " + std::to_string(code) + " but " + std::to_string(rc) + ": " +
+                             error);
+  check_says(error, parts);
+}
+
+bool huge_pages_here() {
+  std::ifstream file("/proc/sys/vm/nr_hugepages");
+  int n = 0;
+  return file >> n && n > 0;
+}
+
+} // namespace
+
+static void open__faults_of_interfaces(void **) {
+  run({}, {[](Host &) {
+        check_fault(request("nosuch0"), -ENODEV,
+                    {"FI_DPDKX_DEVICE", "'nosuch0'", "allowed: dpx0, lo"});
+        check_fault(request("lo"), -ENODEV, {"FI_DPDKX_DEVICE", "'lo'", "Ethernet"});
+        CHECK(shell("ip link add dpxd mtu 300 type veth peer name dpxe && ip link set dpxe up"));
+        check_fault(request("dpxd"), -ENETDOWN, {"FI_DPDKX_DEVICE", "'dpxd'", "down"});
+        CHECK(shell("ip link set dpxd up"));
+        check_fault(request("dpxd"), -EADDRNOTAVAIL, {"FI_DPDKX_ADDR", "dpxd", "allowed"});
+        check_fault(request("dpxd", "10.5.0.1/24"), -EMSGSIZE,
+                    {"FI_DPDKX_DEVICE", "MTU is 300", "allowed"});
+        check_fault(request("dpx0"), -EMSGSIZE, {"FI_DPDKX_MTU: 9000", "allowed", "576-1500"},
+                    {.mtu = 9000});
+      }});
+}
+
+static void open__faults_of_virtual_devices(void **) {
+  run({}, {[](Host &) {
+        check_fault(request("net_nosuch0,a=b", "10.5.0.1/24"), -ENODEV,
+                    {"FI_DPDKX_DEVICE", "net_nosuch0", "can't be opened", "allowed"});
+        check_fault(request("net_memif0,role=server,bsize=1024,socket=dpx-unit", "10.5.0.1/24"),
+                    -EMSGSIZE, {"FI_DPDKX_DEVICE", "bsize=1024", "1500", "allowed: bsize=1514"});
+        // What failed leaves nothing behind that would be in the way.
+        open(request("net_memif0,role=server,socket=dpx-unit", "10.5.0.1/24"));
+      }});
+}
+
+static void open__pci_needs_huge_pages(void **) {
+  if (huge_pages_here()) {
+    print_message("skipped: this machine has huge pages\n");
+    skip();
+  }
+  run({}, {[](Host &) {
+        check_fault(request("0000:fe:1f.7", "10.5.0.1/24"), -ENOMEM,
+                    {"FI_DPDKX_DEVICE", "0000:fe:1f.7", "huge pages", "nr_hugepages"});
+        // That wasn't DPDK's one chance.
+        open(request("dpx0"));
+        check_fault(request("0000:fe:1f.7", "10.5.0.1/24"), -ENOMEM, {"huge pages"});
+      }});
+}
+
+static void open__wrong_eal_arguments(void **) {
+  run({}, {[](Host &) {
+        for (int attempt = 0; attempt < 2; ++attempt) // DPDK gives one chance only
+          check_fault(request("dpx0"), -EINVAL,
+                      {"FI_DPDKX_DEVICE", "FI_DPDKX_EAL_ARGS", "--no-such-option", "allowed"},
+                      {.eal_args = "--no-such-option"});
+      }});
+}
+
+static void open__no_memory_for_so_many_packets(void **) {
+  run({}, {[](Host &) {
+        check_fault(request("dpx0"), -ENOMEM, {"FI_DPDKX_MBUFS: no memory for 1000000", "allowed"},
+                    {.mbufs = 1000000});
+      }});
+}
+
+static void open__another_domain_wants_it_otherwise(void **) {
+  run({}, {[](Host &) {
+        auto device = open(request("dpx0"));
+        CHECK(open(request("dpx0")) == device);
+        check_fault(request("dpx0"), -EBUSY, {"FI_DPDKX_DEVICE", "dpx0", "FI_DPDKX_MTU"},
+                    {.mtu = 1000});
+        check_fault(request("dpx0", "10.5.0.1/24"), -EBUSY, {"FI_DPDKX_ADDR"});
+      }});
+}
+
+static void open__exclusive_devices_go_to_one_process(void **) {
+  run({},
+      {[](Host &host) {
+         auto what = request("net_memif0,role=server,socket=dpx-unit", "10.5.0.1/24");
+         auto device = open(what);
+         host.meet();
+         host.meet();
+         device.reset();
+         host.meet();
+         host.meet();
+       },
+       [](Host &host) { // in another namespace: it could have it
+         host.meet();
+         host.meet();
+         host.meet();
+         host.meet();
+       },
+       [](Host &host) {
+         auto what = request("net_memif0,role=server,socket=dpx-unit", "10.5.0.1/24");
+         host.meet();
+         check_fault(what, -EBUSY, {"FI_DPDKX_DEVICE", "another process"});
+         std::vector<link::DeviceRequest> list{what, request("dpx0")};
+         CHECK(link::find_free_device(list) == 1);
+         std::shared_ptr<link::Device> device;
+         std::size_t index = 0;
+         std::string error;
+         CHECK(link::open_first_free(*dpdkx_ethdev_module(), list, {}, device, index, error) == 0);
+         CHECK(index == 1);
+         list.pop_back();
+         CHECK(link::open_first_free(*dpdkx_ethdev_module(), list, {}, device, index, error) ==
+               -EBUSY);
+         check_says(error, {"FI_DPDKX_DEVICE", "every device", "allowed"});
+         host.meet();
+         host.meet(); // now it has been let go
+         CHECK(link::find_free_device(list) == 0);
+         CHECK(open(what)->info().driver == "net_memif");
+         host.meet();
+       }});
+}
+
+static void ports__taken_and_wrong_ones(void **) {
+  run({}, {[](Host &host) {
+        auto device = open(request("dpx0"));
+        std::unique_ptr<link::Port> port;
+        std::string error;
+        auto at = [&](net::Ipv4 ip, std::uint16_t number) {
+          return device->open_port(Address::v4(ip.value, number), {40000, 40001}, port, error);
+        };
+        CHECK(at(host.peer_ip(), 5000) == -EADDRNOTAVAIL);
+        check_says(error, {"10.77.0.2:5000", "dpx0", "allowed: 10.77.0.1"});
+        CHECK(at(host.ip(), 5000) == 0);
+        auto first = std::move(port);
+        CHECK(first->address() == Address::v4(host.ip().value, 5000));
+        CHECK(at(host.ip(), 5000) == -EADDRINUSE);
+        // From the range: each once, whoever has them.
+        CHECK(at(host.ip(), 0) == 0 && port->address().port == 40000);
+        auto second = std::move(port);
+        int other = socket(AF_INET, SOCK_DGRAM, 0);
+        sockaddr_in name{};
+        name.sin_family = AF_INET;
+        name.sin_port = htons(40001);
+        CHECK(bind(other, reinterpret_cast<sockaddr *>(&name), sizeof(name)) == 0);
+        CHECK(at(host.ip(), 0) == -EADDRINUSE);
+        check_says(error, {"FI_DPDKX_PORT_RANGE", "40000-40001"});
+        close(other);
+        CHECK(at(host.ip(), 0) == 0 && port->address().port == 40001);
+      }});
+}
+
+static void claim__is_seen_and_ends_with_its_owner(void **) {
+  const std::string name = "unit-test-" + std::to_string(getpid());
+  assert_false(link::Claim::is_taken(name));
+  {
+    link::Claim claim, second;
+    assert_int_equal(link::Claim::take(name, claim), 0);
+    assert_true(link::Claim::is_taken(name));
+    assert_int_equal(link::Claim::take(name, second), -EBUSY);
+  }
+  assert_false(link::Claim::is_taken(name));
+}
+
+static void load__faults(void **) {
+  std::string error;
+  assert_null(link::load_ethdev_module("/nonexistent/libdpdkx-ethdev.so", error));
+  check_says(error, {"FI_DPDKX_DEVICE", "/nonexistent/libdpdkx-ethdev.so", "cannot open", "DPDK"});
+  assert_null(link::load_ethdev_module("libm.so.6", error)); // not a module at all
+  check_says(error, {"libm.so.6", "not of this build", "allowed: 1"});
+  assert_null(link::loaded_ethdev_module());
+}
+
+static const CMUnitTest cases[] = {
+    cmocka_unit_test(open__faults_of_interfaces),
+    cmocka_unit_test(open__faults_of_virtual_devices),
+    cmocka_unit_test(open__pci_needs_huge_pages),
+    cmocka_unit_test(open__wrong_eal_arguments),
+    cmocka_unit_test(open__no_memory_for_so_many_packets),
+    cmocka_unit_test(open__another_domain_wants_it_otherwise),
+    cmocka_unit_test(open__exclusive_devices_go_to_one_process),
+    cmocka_unit_test(ports__taken_and_wrong_ones),
+    cmocka_unit_test(claim__is_seen_and_ends_with_its_owner),
+    cmocka_unit_test(load__faults),
+};
+static const unit::Group group{"ethdev_faults", cases};

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+// Two processes on a memif: no kernel, no namespaces, no privileges.
+#include "unit/link_ethdev/hosts.h"
+
+#include <cerrno>
+#include <unistd.h>
+
+#include "unit/unit.h" // last: cmocka defines fail and others as macros
+
+using namespace hosts;
+
+namespace {
+
+link::DeviceRequest memif(Host &host, pid_t pair, const std::string &more = "") {
+  return request(std::string("net_memif0,role=") + (host.rank() == 0 ? "server" : "client") +
+                     ",socket=dpx-unit-" + std::to_string(pair) + more,
+                 to_string(host.ip()) + "/24");
+}
+
+} // namespace
+
+static void memif__every_size_arrives_intact(void **) {
+  auto part = [pair = getpid()](Host &host) {
+    auto device = open(memif(host, pair));
+    CHECK(device->info().driver == "net_memif");
+    End end(device, 5000);
+    CHECK(end.port().wait_fd() == -1);
+    auto path = end.connect(Address::v4(host.peer_ip().value, 5000));
+    end.meet(host);
+    for (unsigned size = 0; size <= 1472; size += size < 70 ? 1 : 200) {
+      end.send(path, pattern(size, size));
+      CHECK(end.receive().bytes == pattern(size, size));
+    }
+    end.meet(host);
+  };
+  run_here({part, part});
+}
+
+static void memif__jumbo(void **) {
+  auto part = [pair = getpid()](Host &host) {
+    auto device = open(memif(host, pair, ",bsize=9216"), {.mtu = 9000});
+    End end(device, 5000);
+    auto path = end.connect(Address::v4(host.peer_ip().value, 5000));
+    end.meet(host);
+    for (unsigned size : {0u, 1472u, 1473u, 4096u, 8972u}) {
+      end.send(path, pattern(size, size));
+      CHECK(end.receive().bytes == pattern(size, size));
+    }
+    end.meet(host);
+  };
+  run_here({part, part});
+}
+
+static void memif__client_may_come_before_the_server(void **) {
+  auto part = [pair = getpid()](Host &host) {
+    if (host.rank() == 0)
+      host.meet();
+    auto device = open(memif(host, pair));
+    End end(device, 5000);
+    if (host.rank() == 1)
+      host.meet();
+    end.connect(Address::v4(host.peer_ip().value, 5000));
+    end.meet(host);
+  };
+  run_here({part, part});
+}
+
+static void memif__survives_the_other_end_closing(void **) {
+  for (int leaver : {0, 1}) {
+    auto part = [=, pair = getpid()](Host &host) {
+      auto device = open(memif(host, pair));
+      End end(device, 5000);
+      auto path = end.connect(Address::v4(host.peer_ip().value, 5000));
+      end.meet(host);
+      if (host.rank() == leaver)
+        return;
+      // Busy on the device while its memory goes away.
+      for (auto stop = std::chrono::steady_clock::now() + std::chrono::milliseconds(700);
+           std::chrono::steady_clock::now() < stop; end.turn())
+        if (auto room = end.port().reserve(path, 64); room.data != nullptr) {
+          end.port().commit(path, room, 64);
+          end.port().flush();
+        }
+    };
+    run_here({part, part});
+  }
+}
+
+static const CMUnitTest cases[] = {
+    cmocka_unit_test(memif__every_size_arrives_intact),
+    cmocka_unit_test(memif__jumbo),
+    cmocka_unit_test(memif__client_may_come_before_the_server),
+    cmocka_unit_test(memif__survives_the_other_end_closing),
+};
+static const unit::Group group{"ethdev_memif", cases};
