@@ -33,6 +33,8 @@ public:
     fi_cq_tagged_entry entry{};
     ssize_t rc = 0;
     while ((rc = fi_cq_read(e_.tx().get(), &entry, 1)) == -FI_EAGAIN) {
+      if (const auto c = e_.tx().kept()) // from the pauses between batches
+        return {c->context, c->flags, c->len, c->buf, c->data, c->tag};
     }
     if (rc != 1)
       fail_read(rc);

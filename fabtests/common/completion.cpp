@@ -90,12 +90,17 @@ std::optional<completion> queue::read_one(where at) {
   return std::nullopt;
 }
 
+std::optional<completion> queue::kept() {
+  if (kept_.empty())
+    return std::nullopt;
+  completion c = kept_.front();
+  kept_.pop_front();
+  return c;
+}
+
 std::optional<completion> queue::poll(where at) {
-  if (!kept_.empty()) {
-    completion c = kept_.front();
-    kept_.pop_front();
+  if (auto c = kept())
     return c;
-  }
   return read_one(at);
 }
 

@@ -50,6 +50,9 @@ public:
   // One entry or error entry, if there is one now.
   std::optional<completion> poll(where at = where::current());
 
+  // One that was read while the process waited for something else.
+  std::optional<completion> kept();
+
   // The next one, in the order of the queue. Fails when time is up.
   completion next(std::string_view what, std::chrono::milliseconds limit = default_wait(),
                   where at = where::current());

@@ -5,8 +5,8 @@
 #include "sim/common/case.h"
 #include "sim/common/traffic.h"
 
-#include "common/check.h"
-#include "common/payload.h"
+#include "sim/common/check.h"
+#include "sim/common/payload.h"
 
 namespace {
 
@@ -122,7 +122,7 @@ double bulk(std::uint64_t seed, const Faults &faults) {
   }
   CHECK(world.run_until_done(ops, 10s));
   for (unsigned i = 0; i < 64; ++i)
-    fabtest::verify(ops[2 * i]->memory, i);
+    verify(ops[2 * i]->memory, i);
   return static_cast<double>(size) * 64 * 8 / static_cast<double>(world.since_start().count());
 }
 

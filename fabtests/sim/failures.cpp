@@ -5,8 +5,8 @@
 #include "sim/common/case.h"
 #include "sim/common/world.h"
 
-#include "common/check.h"
-#include "common/payload.h"
+#include "sim/common/check.h"
+#include "sim/common/payload.h"
 
 #include <algorithm>
 #include <map>
@@ -29,7 +29,7 @@ void exchange(World &world, NodeId from, NodeId to, std::size_t size, Duration l
   world.wait(send, limit);
   CHECK_EQ(send.error(), 0);
   CHECK_EQ(receive.error(), 0);
-  fabtest::verify(std::span(receive.memory).first(size), number);
+  verify(std::span(receive.memory).first(size), number);
 }
 
 // The same where `from` may still believe in a life of `to` that is over: what
@@ -45,7 +45,7 @@ void reach(World &world, NodeId from, NodeId to, std::size_t size, Duration limi
                     "a message to a new life");
   }
   CHECK_EQ(receive.error(), 0);
-  fabtest::verify(std::span(receive.memory).first(size), number);
+  verify(std::span(receive.memory).first(size), number);
 }
 
 // A plan of messages that are under way to and from a peer, of all kinds.
@@ -60,7 +60,7 @@ std::vector<Op *> load(World &world, NodeId from, NodeId to, std::uint64_t tag) 
 
 void check_ended(World &world, std::span<Op *const> ops, Duration limit) {
   if (!world.run_until_done(ops, limit))
-    fabtest::fail("operations with a lost peer don't end\n" + world.dump());
+    FAIL("{}", "operations with a lost peer don't end\n" + world.dump());
   for (const Op *op : ops)
     CHECK_EQ(op->done.size(), 1u);
 }
@@ -412,7 +412,7 @@ const Case flooded{"failures__flood_at_a_peer_that_computes", 2, [](std::uint64_
   check_ended(world, ops, 5s);
   for (std::size_t i = 0; i < ops.size(); ++i) {
     CHECK_EQ(ops[i]->error() | receives[i]->error(), 0);
-    fabtest::verify(receives[i]->memory, i);
+    verify(receives[i]->memory, i);
   }
 }};
 

@@ -8,8 +8,8 @@
 #include "sim/common/matching_model.h"
 #include "sim/common/world.h"
 
-#include "common/check.h"
-#include "common/payload.h"
+#include "sim/common/check.h"
+#include "sim/common/payload.h"
 
 #include <algorithm>
 
@@ -144,7 +144,7 @@ private:
     for (NodeId id = 0; id < nodes; ++id) {
       const std::string difference = models_[id].compare();
       if (!difference.empty())
-        fabtest::fail(fmt::format("node {}: {}\n{}", id, difference, world_.dump()));
+        FAIL("node {}: {}\n{}", id, difference, world_.dump());
     }
   }
 
@@ -242,7 +242,7 @@ private:
       r.message = static_cast<std::size_t>(it - side.sent.begin());
       CHECK(fits(r, *it));
       CHECK_EQ(d.src, it->from);
-      fabtest::verify(std::span(r.op->memory).first(d.len), it->number);
+      verify(std::span(r.op->memory).first(d.len), it->number);
     }
   }
 
@@ -254,14 +254,14 @@ private:
       for (const Received &r : side.receives) {
         // Nothing waits for what is there.
         if (s.receive == none && !r.op->finished() && fits(r, s))
-          fabtest::fail(fmt::format("at {}: message {} and a receive wait for each other", at, s.number));
+          FAIL("at {}: message {} and a receive wait for each other", at, s.number);
         // A later message of the same sender only if the earlier one had an older receive.
         if (r.message == none || r.message <= i || side.sent[r.message].from != s.from || !fits(r, s))
           continue;
         const auto index = static_cast<std::size_t>(&r - side.receives.data());
         if (s.receive == none || s.receive > index)
-          fabtest::fail(fmt::format("at {}: message {} was overtaken by {}", at, s.number,
-                                    side.sent[r.message].number));
+          FAIL("at {}: message {} was overtaken by {}", at, s.number,
+                                    side.sent[r.message].number);
       }
     }
   }

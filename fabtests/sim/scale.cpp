@@ -4,8 +4,8 @@
 #include "sim/common/case.h"
 #include "sim/common/traffic.h"
 
-#include "common/check.h"
-#include "common/payload.h"
+#include "sim/common/check.h"
+#include "sim/common/payload.h"
 
 #include <cstdlib>
 #include <malloc.h>
@@ -145,7 +145,7 @@ void exchange(World &world, NodeId from, NodeId to, std::size_t size) {
   world.wait(receive, 2s);
   world.wait(send, 2s);
   CHECK_EQ(receive.error() | send.error(), 0);
-  fabtest::verify(receive.memory, from);
+  verify(receive.memory, from);
 }
 
 // Contacts each peer, which then falls silent; returns what each one costs.

@@ -5,8 +5,8 @@
 #include "sim/common/case.h"
 #include "sim/common/world.h"
 
-#include "common/check.h"
-#include "common/payload.h"
+#include "sim/common/check.h"
+#include "sim/common/payload.h"
 
 #include <algorithm>
 
@@ -46,7 +46,7 @@ void expect_ok(World &world, Op &op) {
 void expect_message(World &world, Op &receive, std::size_t size, std::uint64_t number) {
   expect_ok(world, receive);
   CHECK_EQ(receive.done[0].len, size);
-  fabtest::verify(std::span(receive.memory).first(size), number);
+  verify(std::span(receive.memory).first(size), number);
 }
 
 const Case truncation{"semantics__truncation", 2, on_each_link([](World &world) {
@@ -68,7 +68,7 @@ const Case truncation{"semantics__truncation", 2, on_each_link([](World &world) 
       CHECK_EQ(receive->done[0].len, room);
       CHECK_EQ(receive->done[0].olen, size - room);
       CHECK_EQ(receive->done[0].tag, 1u);
-      fabtest::verify(receive->memory, size);
+      verify(receive->memory, size);
       expect_message(world, whole, size, size + 1);
       expect_ok(world, send);
       expect_ok(world, next);
@@ -120,7 +120,7 @@ const Case multi_receive{"semantics__multi_receive", 4, on_each_link([](World &w
       CHECK_EQ(d.data, expected++);
       CHECK(d.buf >= end && d.buf + d.len <= b->memory.data() + b->memory.size());
       end = d.buf + d.len;
-      fabtest::verify(std::span(d.buf, d.len), d.data);
+      verify(std::span(d.buf, d.len), d.data);
     }
   }
   CHECK_EQ(expected, messages);
@@ -323,7 +323,7 @@ const Case stranger{"semantics__sender_not_in_the_book_yet", 3, [](std::uint64_t
       CHECK_EQ(any.error(), 0);
       CHECK_EQ(any.done[0].src, FI_ADDR_NOTAVAIL);
     }
-    fabtest::verify(any.memory, 1);
+    verify(any.memory, 1);
     Op &directed = world.receive(0, 100, {.tag = 2, .src = from});
     world.run_for(10ms);
     CHECK(!directed.finished()); // nobody knows that it is from there

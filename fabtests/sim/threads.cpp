@@ -7,8 +7,8 @@
 #include "sim/common/node.h"
 #include "sim/common/world.h"
 
-#include "common/check.h"
-#include "common/payload.h"
+#include "sim/common/check.h"
+#include "sim/common/payload.h"
 
 #include <array>
 #include <atomic>
@@ -28,7 +28,14 @@ constexpr std::size_t largest = 20'000;
 struct Shared {
   std::atomic<unsigned> received{0};
   std::array<std::atomic<unsigned>, nodes> turns{};
+  std::atomic<unsigned> epoch{0}; // how often the time has moved
+  std::atomic<unsigned> finished{0}; // workers that have nothing left to wait for
   std::atomic<bool> failed{false};
+
+  void move_on() {
+    ++epoch;
+    epoch.notify_all();
+  }
 };
 
 // One application thread: sends to the others, receives as many, and makes
@@ -48,10 +55,17 @@ public:
       if (i % 16 == 0)
         node_.service();
     }
-    while (!shared_.failed &&
-           (shared_.received != nodes * threads_a_node * messages || !sent_all())) {
-      turn();
-      std::this_thread::yield();
+    // Others may need this node's turns until they have finished, too.
+    for (bool finished = false; !shared_.failed && shared_.finished != nodes * threads_a_node;) {
+      const unsigned epoch = shared_.epoch;
+      const unsigned did = turn();
+      if (!finished && shared_.received == nodes * threads_a_node * messages && sent_all()) {
+        finished = true;
+        if (++shared_.finished == nodes * threads_a_node)
+          shared_.move_on();
+      } else if (did == 0) {
+        shared_.epoch.wait(epoch);
+      }
     }
   }
 
@@ -67,10 +81,12 @@ private:
       turn();
   }
 
-  void turn() {
-    node_.turn();
+  unsigned turn() {
+    const unsigned did = node_.turn();
     ++shared_.turns[node_.index()];
+    shared_.turns[node_.index()].notify_one();
     drain();
+    return did;
   }
 
   Posted &posted(std::vector<std::byte> memory, bool is_send) {
@@ -113,10 +129,10 @@ private:
     while (void *context = node_.read(done)) {
       Posted &p = *static_cast<Posted *>(context);
       if (done.err != 0 || p.done.exchange(true))
-        fabtest::fail_later(fmt::format("err {}, or completed twice", done.err));
+        fail_later(fmt::format("err {}, or completed twice", done.err));
       if (p.is_send)
         continue;
-      fabtest::verify(std::span(p.memory).first(done.len), done.data);
+      verify(std::span(p.memory).first(done.len), done.data);
       ++shared_.received;
     }
   }
@@ -144,12 +160,12 @@ void move_time(Network &network, const VirtualClock &clock,
   while (!over) {
     dpdkx::Time next = std::min(network.next_event(), clock.now() + 1ms);
     for (NodeId id = 0; id < nodes; ++id) {
-      while (!over && shared.turns[id] == seen[id])
-        std::this_thread::yield();
+      shared.turns[id].wait(seen[id]);
       seen[id] = shared.turns[id];
       next = std::min(next, all[id]->deadline());
     }
     network.advance_to(std::max(next, clock.now() + 1us));
+    shared.move_on();
   }
 }
 
@@ -178,14 +194,19 @@ void run(std::uint64_t seed, const Profile &profile) {
         try {
           worker.run(seed + i);
         } catch (const std::exception &e) {
-          fabtest::fail_later(e.what());
+          fail_later(e.what());
           shared.failed = true;
+          shared.move_on();
         }
       });
     }
   for (std::thread &t : threads)
     t.join();
   over = true;
+  for (auto &turns : shared.turns) {
+    ++turns;
+    turns.notify_one();
+  }
   time.join();
   CHECK_EQ(shared.received.load(), nodes * threads_a_node * messages);
   CHECK_EQ(network.counters().misuse, 0u);

@@ -3,7 +3,7 @@
 // World's calls on endpoints, and what it says when something is wrong.
 #include "sim/common/world.h"
 
-#include "common/check.h"
+#include "sim/common/check.h"
 
 #include <algorithm>
 
@@ -125,6 +125,14 @@ Op &World::receive(NodeId at, std::size_t size, const ReceiveHow &how) {
             "a receive is accepted");
   CHECK_EQ(rc, 0);
   return op;
+}
+
+bool World::is_memory(const std::byte *p, std::size_t n) const {
+  return std::ranges::any_of(ops_, [&](const auto &op) {
+    const std::byte *first = op->memory.data();
+    return p >= first && n <= op->memory.size() &&
+           static_cast<std::size_t>(p - first) <= op->memory.size() - n;
+  });
 }
 
 int World::cancel(Op &op) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "sim/common/case.h"
 
-#include "common/check.h"
+#include "sim/common/check.h"
 #include "sim/common/trace.h"
 
 #include <chrono>
@@ -32,7 +32,7 @@ bool run_one(const char *program, const char *name, std::uint64_t seed,
   } catch (const std::exception &e) {
     failure = e.what();
   }
-  failure += fabtest::take_late_failures();
+  failure += take_late_failures();
   const auto real = std::chrono::steady_clock::now() - start;
   std::printf("%s %s, seed %llu (%.1f s)%s\n", failure.empty() ? "ok  " : "FAIL", name,
               static_cast<unsigned long long>(seed), std::chrono::duration<double>(real).count(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "sim/common/matching_model.h"
 
-#include "common/payload.h"
+#include "sim/common/payload.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -130,7 +130,7 @@ std::string MatchingModel::compare(const Op &op, const Expected &e, const Done &
     return fmt::format("message {}: {} bytes, foretold {}", e.number, d.len, e.len);
   const auto at = op.many ? static_cast<std::size_t>(d.buf - op.memory.data()) : 0;
   if (e.bytes && d.err == 0)
-    fabtest::verify(std::span(op.memory).subspan(at, e.len), e.number);
+    verify(std::span(op.memory).subspan(at, e.len), e.number);
   return "";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "sim/common/node.h"
 
-#include "common/check.h"
+#include "sim/common/check.h"
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_eq.h>
@@ -27,7 +27,7 @@ fid_cq *open_cq(Domain &domain, std::size_t size) {
   attr.format = FI_CQ_FORMAT_TAGGED;
   attr.wait_obj = FI_WAIT_NONE;
   fid_cq *cq = nullptr;
-  CHECK_OK(util_ext::Cq::open(domain, &attr, &cq, nullptr));
+  CHECK_EQ(util_ext::Cq::open(domain, &attr, &cq, nullptr), 0);
   return cq;
 }
 
@@ -36,7 +36,7 @@ fid_cntr *open_cntr(Domain &domain) {
   attr.events = FI_CNTR_EVENTS_COMP;
   attr.wait_obj = FI_WAIT_NONE;
   fid_cntr *cntr = nullptr;
-  CHECK_OK(util_ext::Cntr::open(domain, &attr, &cntr, nullptr));
+  CHECK_EQ(util_ext::Cntr::open(domain, &attr, &cntr, nullptr), 0);
   return cntr;
 }
 
@@ -73,7 +73,7 @@ Node::Node(const Clock &clock, link::sim::Network &network, std::uint32_t index,
                  .source_err = setup.source_err};
   auto port = network.attach(address, setup.profile, index);
   if (!port)
-    fabtest::fail(fmt::format("{} is taken", to_string(address)));
+    FAIL("{} is taken", to_string(address));
   if (setup.wrap)
     port = setup.wrap(std::move(port));
   engine::Links links;
@@ -88,7 +88,7 @@ Node::~Node() {
   endpoint_.reset();
   for (fid *f : {&tx_cq_->fid, &rx_cq_->fid, &tx_cntr_->fid, &rx_cntr_->fid})
     if (f && fi_close(f) != 0)
-      fabtest::fail_later("a completion object can't be closed");
+      fail_later("a completion object can't be closed");
 }
 
 ssize_t Node::post(const op::SendRequest &r) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "sim/common/traffic.h"
 
-#include "common/check.h"
-#include "common/payload.h"
+#include "sim/common/check.h"
+#include "sim/common/payload.h"
 
 #include <algorithm>
 #include <cmath>
@@ -120,8 +120,8 @@ void Traffic::push_sends(NodeId from) {
     const auto on_done = [this, id](Op &op, const Done &d) {
       Message &sent = messages_[id];
       if (d.err != 0 || sent.sent)
-        fabtest::fail(fmt::format("send of message {} from {} to {}: err {}, again {}", id,
-                                  sent.from, sent.to, d.err, sent.sent));
+        FAIL("send of message {} from {} to {}: err {}, again {}", id,
+                                  sent.from, sent.to, d.err, sent.sent);
       CHECK_EQ(d.flags & (FI_SEND | FI_MSG | FI_TAGGED),
                FI_SEND | (sent.how.tag ? FI_TAGGED : FI_MSG));
       sent.sent = true;
@@ -177,13 +177,13 @@ void Traffic::received(std::uint32_t receive, const Op &op, const Done &d) {
   Receive &r = receives_[receive];
   const bool tagged = r.criterion.message_class != 0;
   if (d.err != 0)
-    fabtest::fail(fmt::format("receive at {}: err {}\n{}", r.criterion.at, d.err, world_.dump()));
+    FAIL("receive at {}: err {}\n{}", r.criterion.at, d.err, world_.dump());
   const std::uint64_t id = tagged ? d.tag & id_mask : d.data;
   if (id >= messages_.size())
-    fabtest::fail(fmt::format("receive at {}: message {} was never sent", r.criterion.at, id));
+    FAIL("receive at {}: message {} was never sent", r.criterion.at, id);
   Message &m = messages_[id];
   if (m.received)
-    fabtest::fail(fmt::format("message {} from {} to {} came twice", id, m.from, m.to));
+    FAIL("message {} from {} to {} came twice", id, m.from, m.to);
   m.received = true;
   --unreceived_;
   r.got = static_cast<std::uint32_t>(id);
@@ -198,7 +198,7 @@ void Traffic::received(std::uint32_t receive, const Op &op, const Done &d) {
   CHECK_EQ(d.src, m.from);
   CHECK(r.criterion.src == FI_ADDR_UNSPEC || r.criterion.src == m.from);
   CHECK_EQ(d.len, m.size);
-  fabtest::verify(std::span(op.memory).first(m.size), id);
+  verify(std::span(op.memory).first(m.size), id);
   CHECK(std::all_of(op.memory.begin() + static_cast<std::ptrdiff_t>(m.size), op.memory.end(),
                     [](std::byte b) { return b == std::byte{0xa5}; }));
 }
@@ -212,8 +212,8 @@ void Traffic::check_order() const {
       const NodeId from = messages_[id].from;
       const auto it = last.find(from);
       if (it != last.end() && it->second >= id)
-        fabtest::fail(fmt::format("at {}, class {}: message {} of {} matched after message {}",
-                                  criterion.at, criterion.message_class, id, from, it->second));
+        FAIL("at {}, class {}: message {} of {} matched after message {}",
+                                  criterion.at, criterion.message_class, id, from, it->second);
       last[from] = id;
     }
   }

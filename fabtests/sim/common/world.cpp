@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "sim/common/world.h"
 
-#include "common/check.h"
-#include "common/payload.h"
+#include "sim/common/check.h"
+#include "sim/common/payload.h"
 #include "sim/common/trace.h"
 
 #include <algorithm>
@@ -20,10 +20,6 @@ constexpr auto later = [](const auto &a, const auto &b) { return a.at > b.at; };
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Random(a ^ Random(b).next()).next(); }
 
 } // namespace
-
-std::vector<std::byte> bytes_of(std::size_t size, std::uint64_t message) {
-  return fabtest::payload(size, message);
-}
 
 World::World(std::uint64_t seed, const Setup &s)
     : setup(s), seed_(seed), network_(clock_, mix(seed, 1)), random_(mix(seed, 2)) {
@@ -204,8 +200,8 @@ void World::note_spinning(NodeId id, unsigned did) {
   const bool pointless = did == 0 && node(id).deadline() <= now();
   slot.empty_turns = pointless ? slot.empty_turns + 1 : 0;
   if (slot.empty_turns > 10'000)
-    fabtest::fail(fmt::format("node {}: deadline() stays in the past, turn() does nothing\n{}", id,
-                              dump()));
+    FAIL("node {}: deadline() stays in the past, turn() does nothing\n{}", id,
+                              dump());
 }
 
 void World::drain(NodeId id) {
@@ -215,9 +211,9 @@ void World::drain(NodeId id) {
     if (!context)
       return;
     if (!open_.contains(context))
-      fabtest::fail(fmt::format("node {}: a completion with context {} that is not open: flags "
+      FAIL("node {}: a completion with context {} that is not open: flags "
                                 "{:#x}, len {}, err {}\n{}",
-                                id, context, done.flags, done.len, done.err, dump()));
+                                id, context, done.flags, done.len, done.err, dump());
     Op &op = *static_cast<Op *>(context);
     CHECK_EQ(op.node, id);
     op.done.push_back(done);
@@ -235,7 +231,7 @@ void World::run_until(const std::function<bool()> &until, Duration limit, std::s
       continue;
     if (until())
       return;
-    fabtest::fail(fmt::format("not within {} ms: {}\n{}", limit / 1ms, what, dump()));
+    FAIL("not within {} ms: {}\n{}", limit / 1ms, what, dump());
   }
 }
 

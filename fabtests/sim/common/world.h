@@ -79,6 +79,7 @@ public:
   void run_for(Duration);
   bool run_until_done(std::span<Op *const>, Duration limit); // false: not within the limit
   void wait(Op &op, Duration limit = 20s);
+  bool is_memory(const std::byte *, std::size_t) const; // within that of some operation
   void wake(NodeId); // it has been called from outside
   std::string dump();
   std::function<std::string()> explain; // adds to dump()
@@ -124,8 +125,5 @@ private:
   std::unordered_set<const void *> open_; // contexts that may complete
   std::uint64_t turns_ = 0;
 };
-
-// The message's bytes follow from its number.
-std::vector<std::byte> bytes_of(std::size_t size, std::uint64_t message);
 
 } // namespace sim

@@ -65,7 +65,9 @@ static void open__faults_of_virtual_devices(void **) {
         check_fault(request("net_memif0,role=server,bsize=1024,socket=dpx-unit", "10.5.0.1/24"),
                     -EMSGSIZE, {"FI_DPDKX_DEVICE", "bsize=1024", "1500", "allowed: bsize=1514"});
         // What failed leaves nothing behind that would be in the way.
-        open(request("net_memif0,role=server,socket=dpx-unit", "10.5.0.1/24"));
+        check_fault(request("net_null0,size=64", "10.5.0.1/24"), -ENOMEM, {"FI_DPDKX_MBUFS"},
+                    {.mbufs = 1000000});
+        open(request("net_null0,size=64", "10.5.0.1/24"));
       }});
 }
 
@@ -112,7 +114,7 @@ static void open__another_domain_wants_it_otherwise(void **) {
 static void open__exclusive_devices_go_to_one_process(void **) {
   run({},
       {[](Host &host) {
-         auto what = request("net_memif0,role=server,socket=dpx-unit", "10.5.0.1/24");
+         auto what = request("net_null0,size=64", "10.5.0.1/24");
          auto device = open(what);
          host.meet();
          host.meet();
@@ -127,7 +129,7 @@ static void open__exclusive_devices_go_to_one_process(void **) {
          host.meet();
        },
        [](Host &host) {
-         auto what = request("net_memif0,role=server,socket=dpx-unit", "10.5.0.1/24");
+         auto what = request("net_null0,size=64", "10.5.0.1/24");
          host.meet();
          check_fault(what, -EBUSY, {"FI_DPDKX_DEVICE", "another process"});
          std::vector<link::DeviceRequest> list{what, request("dpx0")};
@@ -144,7 +146,7 @@ static void open__exclusive_devices_go_to_one_process(void **) {
          host.meet();
          host.meet(); // now it has been let go
          CHECK(link::find_free_device(list) == 0);
-         CHECK(open(what)->info().driver == "net_memif");
+         CHECK(open(what)->info().driver == "net_null");
          host.meet();
        }});
 }

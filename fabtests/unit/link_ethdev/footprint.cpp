@@ -117,7 +117,8 @@ static void start__wrong_arguments_print_nothing(void **) {
   run({}, {[](Host &host) {
         Capture out(1), err(2);
         std::string error;
-        CHECK(fail_to_open(request(host.interface()), {.eal_args = "--iova-mode=nonsense"}, error) != 0);
+        CHECK(fail_to_open(request(host.interface()), {.eal_args = "--iova-mode=nonsense"},
+                           error) != 0);
         std::fflush(nullptr);
         CHECK(out.text().empty());
         CHECK(err.text().empty());

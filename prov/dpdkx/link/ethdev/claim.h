@@ -21,6 +21,8 @@ public:
   // Looks without taking.
   static bool is_taken(const std::string &identity);
 
+  void keep() { fd_ = -1; } // until the process ends
+
 private:
   int fd_ = -1;
 };

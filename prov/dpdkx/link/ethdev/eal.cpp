@@ -10,10 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <pthread.h>
+#include <rte_alarm.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <sched.h>
+#include <semaphore>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -164,6 +166,22 @@ int start_eal(const DeviceOptions &options, const net::DeviceSpec &spec, std::st
   remove_runtime_folder(prefix);
   pthread_atfork(nullptr, nullptr, [] { eal_forked.store(true, std::memory_order_relaxed); });
   return 0;
+}
+
+void on_interrupt_thread(const std::function<void()> &call) {
+  struct Task {
+    const std::function<void()> &call;
+    std::binary_semaphore done{0};
+  } task{call};
+  auto run = [](void *arg) {
+    auto *self = static_cast<Task *>(arg);
+    self->call();
+    self->done.release();
+  };
+  if (rte_eal_alarm_set(1, run, &task) == 0)
+    task.done.acquire();
+  else
+    call();
 }
 
 bool eal_has_huge_pages() { return rte_eal_has_hugepages() != 0; }

@@ -7,6 +7,7 @@
 #include "dpdkx/link/ethdev/module.h"
 
 #include <atomic>
+#include <functional>
 #include <string>
 
 namespace dpdkx::link {
@@ -20,5 +21,8 @@ extern std::atomic<bool> eal_forked;
 inline bool eal_is_parents() { return eal_forked.load(std::memory_order_relaxed); }
 
 bool eal_has_huge_pages();
+
+// Runs `call` on DPDK's interrupt thread, in between what it does there, and waits for it.
+void on_interrupt_thread(const std::function<void()> &call);
 
 } // namespace dpdkx::link

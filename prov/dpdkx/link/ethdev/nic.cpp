@@ -130,9 +130,16 @@ PciIdentity pci_identity(const std::string &address) {
 } // namespace
 
 Nic::~Nic() {
+  if (is_memif_ && created_) {
+    // Its driver can't be closed safely while the other end may go too: it would close
+    // descriptors twice, which ends in a panic, and never lets go of a server's socket. It
+    // ends with the process, and so do its claim and its pool.
+    claim_.keep();
+    return;
+  }
   if (created_) {
-    Quiet quiet;
     stop();
+    Quiet quiet;
     rte_eth_dev_close(id_);
     rte_eal_hotplug_remove(bus_.c_str(), name_.c_str());
   }
@@ -184,6 +191,11 @@ int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
   is_memif_client_ =
       is_memif_ && ("," + arguments + ",").find(",role=server,") == std::string::npos;
   Quiet quiet;
+  if (is_memif_ && rte_eth_dev_get_port_by_name(name_.c_str(), &id_) == 0) {
+    error = quoted(request) + "a memif of that name has been open in this process; allowed: once "
+                              "a process, as DPDK can't close it";
+    return -EBUSY;
+  }
   tap_.remember_open_files();
   // A PCI device that DPDK was started for has been probed then.
   if (rte_eth_dev_get_port_by_name(name_.c_str(), &id_) != 0) {
@@ -284,7 +296,7 @@ int Nic::make_pool(const net::DeviceDescription &description, const DeviceOption
 
 bool Nic::try_start() {
   Quiet quiet;
-  started_ = started_ || rte_eth_dev_start(id_) == 0;
+  control([&] { started_ = started_ || rte_eth_dev_start(id_) == 0; });
   return started_;
 }
 
@@ -296,7 +308,16 @@ bool Nic::link_is_up() const {
 void Nic::stop() {
   Quiet quiet;
   if (std::exchange(started_, false))
-    rte_eth_dev_stop(id_);
+    control([&] { rte_eth_dev_stop(id_); });
+}
+
+// memif disconnects on DPDK's interrupt thread when the other end goes, and isn't prepared for
+// somebody else doing so at the same time. There, one thing comes after the other.
+void Nic::control(const std::function<void()> &call) {
+  if (is_memif_)
+    on_interrupt_thread(call);
+  else
+    call();
 }
 
 void Nic::reclaim() {

@@ -9,6 +9,7 @@
 #include "dpdkx/link/ethdev/tap_socket.h"
 
 #include <cstdint>
+#include <functional>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <string>
@@ -65,6 +66,7 @@ private:
   int configure(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
                 std::string &error);
   int make_pool(const net::DeviceDescription &, const DeviceOptions &, std::string &error);
+  void control(const std::function<void()> &);
   void fill(DeviceInfo &, const rte_eth_dev_info &) const;
 
   Claim claim_;

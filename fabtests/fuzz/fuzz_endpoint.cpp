@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Two live endpoints with a session talk to each other while datagrams come in
+// that the input has made: of whole cloth, or from what they have just sent,
+// with checksums repaired, so that they get as far as they can. Whatever comes,
+// nothing may crash, leak or hang, memory that was not given to the engine is
+// not touched, and an operation completes once.
+//
+// The input is a series of commands, see Fuzz::step().
+#include "sim/common/world.h"
+
+#include "sim/common/check.h"
+#include "sim/common/payload.h"
+#include "dpdkx/wire/packet.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace {
+
+using namespace sim;
+namespace link = dpdkx::link;
+namespace wire = dpdkx::wire;
+
+// Takes bytes off the input; zeros when it is used up.
+class Input {
+public:
+  explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+
+  bool empty() const { return bytes_.empty(); }
+  std::uint8_t byte() {
+    if (bytes_.empty())
+      return 0;
+    const std::uint8_t b = bytes_.front();
+    bytes_ = bytes_.subspan(1);
+    return b;
+  }
+  std::uint32_t word() { return byte() | byte() << 8; }
+  std::span<const std::byte> bytes(std::size_t n) {
+    const auto taken = bytes_.first(std::min(n, bytes_.size()));
+    bytes_ = bytes_.subspan(taken.size());
+    return std::as_bytes(taken);
+  }
+
+private:
+  std::span<const std::uint8_t> bytes_;
+};
+
+// A peer may ask to have any address pulled. A kernel answers -EFAULT where
+// there is nothing; the simulated link would crash.
+class GuardedPull final : public link::Port {
+public:
+  GuardedPull(std::unique_ptr<link::Port> port, const World &world)
+      : port_(std::move(port)), world_(world) {}
+
+  const link::Traits &traits() const override { return port_->traits(); }
+  const dpdkx::Address &address() const override { return port_->address(); }
+  int open_path(const dpdkx::Address &to, link::PathId &path) override {
+    return port_->open_path(to, path);
+  }
+  void close_path(link::PathId path) override { port_->close_path(path); }
+  dpdkx::Address peer_address(link::PathId p) const override { return port_->peer_address(p); }
+  link::TxRoom reserve(link::PathId p, std::uint32_t n) override { return port_->reserve(p, n); }
+  void commit(link::PathId path, const link::TxRoom &room, std::uint32_t len) override {
+    port_->commit(path, room, len);
+  }
+  void cancel(link::PathId path, const link::TxRoom &r) override { port_->cancel(path, r); }
+  void flush() override { port_->flush(); }
+  unsigned poll(link::RxDatagram *out, unsigned max) override { return port_->poll(out, max); }
+  void release(link::RxDatagram *d, unsigned n) override { port_->release(d, n); }
+  dpdkx::Address source(const link::RxDatagram &d) const override { return port_->source(d); }
+  void reply(const link::RxDatagram &to, std::span<const std::byte> bytes) override {
+    port_->reply(to, bytes);
+  }
+  unsigned poll_events(link::PathEvent *out, unsigned max, dpdkx::Time now) override {
+    return port_->poll_events(out, max, now);
+  }
+  int pull(link::PathId path, std::span<const iovec> local, std::span<const iovec> remote) override {
+    const bool known = std::ranges::all_of(remote, [&](const iovec &v) {
+      return world_.is_memory(static_cast<const std::byte *>(v.iov_base), v.iov_len);
+    });
+    return known ? port_->pull(path, local, remote) : -EFAULT;
+  }
+  bool arm() override { return port_->arm(); }
+  link::PortCounters counters() const override { return port_->counters(); }
+
+private:
+  std::unique_ptr<link::Port> port_;
+  const World &world_;
+};
+
+class Fuzz {
+public:
+  Fuzz(std::span<const std::uint8_t> bytes)
+      : in_(bytes), lossless_(in_.byte() % 4 == 3), world_(1, setup()) {
+    world_.add(2);
+    world_.set_hook([this](const link::sim::Departure &d) {
+      const NodeId to = d.to == World::address_of(0) ? 0 : 1;
+      auto &last = seen_[to];
+      if (last.size() == most_seen)
+        last.erase(last.begin());
+      last.emplace_back(d.bytes.begin(), d.bytes.end());
+      return rewrite_ ? rewrite_(d) : link::sim::Verdict{};
+    });
+    world_.receive(1, 100, {.tag = 1});
+    world_.send(0, 1, bytes_of(100, 1), {.tag = 1});
+    world_.run_for(1ms);
+  }
+
+  void run() {
+    for (unsigned steps = 0; steps < 200 && !in_.empty(); ++steps)
+      step();
+    rewrite_ = nullptr;
+    world_.run_for(30s); // whatever is left times out
+    for (NodeId id = 0; id < 2; ++id)
+      if (world_.alive(id))
+        world_.close(id);
+    CHECK_EQ(world_.network().counters().misuse, 0u);
+  }
+
+private:
+  static constexpr std::size_t most_seen = 16;
+
+  Setup setup() {
+    Setup s;
+    if (lossless_)
+      s.profile = Profile::host();
+    s.wrap = [this](std::unique_ptr<link::Port> port) {
+      return std::make_unique<GuardedPull>(std::move(port), world_);
+    };
+    s.config.session.peer_timeout = s.config.connect_timeout = 2s;
+    s.cq_size = 64;
+    return s;
+  }
+
+  void step() {
+    const std::uint8_t command = in_.byte();
+    const NodeId node = command >> 7;
+    switch (command % 14) {
+    case 0:
+    case 1:
+      return send(node);
+    case 2:
+      return receive(node);
+    case 3:
+    case 4:
+      return inject_changed(node);
+    case 5:
+    case 6:
+    case 7:
+      return inject_made(node);
+    case 8:
+      return change_next(node);
+    case 9: // heard again
+      if (const auto *bytes = seen(node))
+        inject(node, *bytes, false);
+      return;
+    case 10:
+      return world_.run_for(1us * in_.word());
+    case 11:
+      return world_.run_for(50ms * in_.byte());
+    case 12:
+      return cancel();
+    default:
+      return restart(node);
+    }
+  }
+
+  // --- The valid conversation
+
+  void send(NodeId from) {
+    if (!world_.alive(from))
+      return;
+    static constexpr std::size_t sizes[] = {0, 8, 1000, 3000, 20'000, 70'000};
+    static constexpr std::uint64_t flags[] = {0,
+                                              FI_DELIVERY_COMPLETE,
+                                              FI_MATCH_COMPLETE,
+                                              FI_FENCE,
+                                              FI_TRANSMIT_COMPLETE,
+                                              FI_INJECT_COMPLETE};
+    const std::uint8_t how = in_.byte();
+    SendHow h;
+    if (how & 1)
+      h.tag = how >> 1 & 1;
+    if (how & 4)
+      h.data = how;
+    h.flags = flags[(how >> 3) % std::size(flags)];
+    keep(world_.try_send(from, 1 - from, bytes_of(sizes[in_.byte() % std::size(sizes)], how), h));
+  }
+
+  void receive(NodeId at) {
+    if (!world_.alive(at))
+      return;
+    static constexpr std::size_t sizes[] = {0, 8, 900, 20'000, 100'000};
+    static constexpr std::uint64_t flags[] = {0, 0, FI_MULTI_RECV, FI_PEEK, FI_PEEK | FI_DISCARD};
+    const std::uint8_t how = in_.byte();
+    ReceiveHow h;
+    if (how & 1)
+      h.tag = how >> 1 & 1;
+    h.ignore = how >> 2 & 1;
+    if (how & 8)
+      h.src = 1 - at;
+    h.flags = flags[(how >> 4) % std::size(flags)];
+    keep(world_.try_receive(at, sizes[in_.byte() % std::size(sizes)], h));
+  }
+
+  void keep(Op *op) {
+    if (op)
+      ops_.push_back(op);
+  }
+
+  void cancel() {
+    if (ops_.empty())
+      return;
+    Op &op = *ops_[in_.byte() % ops_.size()];
+    if (world_.alive(op.node))
+      world_.cancel(op);
+  }
+
+  void restart(NodeId id) {
+    if (!world_.alive(id))
+      return world_.restart(id);
+    std::erase_if(ops_, [id](const Op *op) { return op->node == id; });
+    if (in_.byte() & 1)
+      world_.kill(id);
+    else
+      world_.close(id);
+  }
+
+  // --- The hostile one
+
+  const std::vector<std::byte> *seen(NodeId to) {
+    const auto &last = seen_[to];
+    return last.empty() ? nullptr : &last[last.size() - 1 - in_.byte() % last.size()];
+  }
+
+  void inject(NodeId to, std::vector<std::byte> bytes, bool repair = true) {
+    if (repair && bytes.size() >= wire::packet_header_size) {
+      bytes[2] |= std::byte{wire::packet_flag::checksummed};
+      wire::seal(bytes);
+    }
+    world_.network().inject(World::address_of(1 - to), World::address_of(to), bytes, 1us);
+  }
+
+  void change(std::span<std::byte> bytes) {
+    for (unsigned edits = 1 + in_.byte() % 4; edits != 0 && !bytes.empty(); --edits) {
+      // Headers more often than payload.
+      const std::size_t at = in_.byte() & 1 ? in_.word() : in_.byte() % 96u;
+      bytes[at % bytes.size()] = std::byte(in_.byte());
+    }
+  }
+
+  void inject_changed(NodeId to) {
+    const auto *original = seen(to);
+    if (!original)
+      return;
+    std::vector<std::byte> bytes = *original;
+    if (const std::size_t cut = in_.word(); cut < bytes.size() && in_.byte() % 4 == 0)
+      bytes.resize(cut);
+    change(bytes);
+    inject(to, std::move(bytes));
+  }
+
+  // A header that fits the session, and a body from the input.
+  void inject_made(NodeId to) {
+    wire::PacketHeader header;
+    const auto *original = seen(to);
+    if (original) {
+      std::span<const std::byte> bytes = *original;
+      if (const auto h = wire::decode_header(bytes))
+        header = *h;
+    }
+    const std::uint8_t how = in_.byte();
+    header.type = wire::PacketType(how % 9);
+    header.flags = in_.byte();
+    header.pn = header.pn + static_cast<std::uint32_t>(static_cast<std::int8_t>(in_.byte()));
+    std::vector<std::byte> bytes(wire::packet_header_size);
+    wire::encode(bytes.data(), header);
+    const auto body = in_.bytes(in_.word() % 1400);
+    bytes.insert(bytes.end(), body.begin(), body.end());
+    inject(to, std::move(bytes));
+  }
+
+  // The next datagram to a node is changed on its way; the only way to a
+  // lossless port.
+  void change_next(NodeId to) {
+    const unsigned skip = in_.byte() % 4;
+    const auto from_input = in_.bytes(2 + in_.byte() % 12);
+    std::vector<std::byte> edits(from_input.begin(), from_input.end());
+    rewrite_ = [to, skip, edits](const link::sim::Departure &d) mutable {
+      if (d.to != World::address_of(to) || edits.empty() || skip-- != 0)
+        return link::sim::Verdict{};
+      for (std::size_t i = 0; i + 1 < edits.size(); i += 2)
+        if (!d.bytes.empty())
+          d.bytes[static_cast<std::size_t>(edits[i]) % d.bytes.size()] = edits[i + 1];
+      if (d.bytes.size() >= wire::packet_header_size &&
+          (d.bytes[2] & std::byte{wire::packet_flag::checksummed}) != std::byte{})
+        wire::seal(d.bytes);
+      edits.clear(); // once
+      return link::sim::Verdict{};
+    };
+  }
+
+  Input in_;
+  const bool lossless_;
+  World world_;
+  std::vector<Op *> ops_;
+  std::vector<std::vector<std::byte>> seen_[2]; // the last datagrams sent to each
+  std::function<link::sim::Verdict(const link::sim::Departure &)> rewrite_;
+};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+  try {
+    Fuzz({data, size}).run();
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "{}\n", e.what());
+    std::abort();
+  }
+  if (const std::string late = take_late_failures(); !late.empty()) {
+    fmt::print(stderr, "{}\n", late);
+    std::abort();
+  }
+  return 0;
+}
