@@ -154,6 +154,18 @@ completion queue::wait_ok(const op &o, std::string_view what, std::chrono::milli
   return c;
 }
 
+void queue::drop(std::size_t count, std::string_view what, where at) {
+  const auto end = clock::now() + default_wait();
+  while (count > 0) {
+    const auto c = poll(at);
+    if (c && c->err != 0)
+      fail(fmt::format("{}: {}", what, describe(*c)), at);
+    count -= c.has_value();
+    if (clock::now() > end)
+      fail(fmt::format("{} completions of {} are missing", count, what), at);
+  }
+}
+
 void queue::expect_silence(std::chrono::milliseconds span, where at) {
   const auto end = clock::now() + span;
   do {

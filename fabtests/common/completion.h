@@ -63,6 +63,9 @@ public:
   completion wait_ok(const op &o, std::string_view what,
                      std::chrono::milliseconds limit = default_wait(), where at = where::current());
 
+  // Takes so many successes from this queue; no other queue is read meanwhile.
+  void drop(std::size_t count, std::string_view what, where at = where::current());
+
   // Nothing arrives, though progress is made for a while.
   void expect_silence(std::chrono::milliseconds span, where at = where::current());
   void expect_empty(where at = where::current());

@@ -187,6 +187,7 @@ CASE(half_of_six, .ranks = 6, .seconds = 120, .may_die = 0b101010) {
   endpoint e;
   e.meet(t);
   all_to_all(t, e, {0, 1, 2, 3, 4, 5}, 1);
+  t.barrier();
   if (t.rank() % 2 == 1) {
     const auto content = payload(300'000, 1);
     std::vector<op> ops(6);

@@ -31,6 +31,8 @@ request waiting(fi_wait_obj object) {
 
 // Reads one completion with fi_cq_sread; an early -FI_EAGAIN is allowed, a late one is not.
 void sread_one(endpoint &e, bool from) {
+  if (e.rx().kept())
+    return;
   fi_cq_tagged_entry entry{};
   fi_addr_t source = 0;
   const auto start = clock::now();
@@ -90,6 +92,8 @@ public:
   explicit fd_waiter(endpoint &e) : e_(e), fd_(wait_fd(&e.rx().get()->fid)) {}
 
   void one() {
+    if (e_.rx().kept())
+      return;
     fi_cq_tagged_entry entry{};
     for (;;) {
       const ssize_t rc = fi_cq_read(e_.rx().get(), &entry, 1);
@@ -262,8 +266,7 @@ CASE(sread_finds_what_is_there, .ranks = 1) {
     e.trecv(buffer, i, receives[i]);
   for (std::size_t i = 0; i < count; ++i)
     e.tsend(0, buffer, i, sends[i]);
-  for (auto &o : sends)
-    e.tx().wait_ok(o, "send");
+  e.tx().drop(count, "sends"); // nothing reads the other queue meanwhile
   std::array<fi_cq_tagged_entry, count> entries{};
   const auto start = clock::now();
   for (std::size_t got = 0; got < count;) {

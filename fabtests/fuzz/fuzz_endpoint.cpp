@@ -284,7 +284,7 @@ private:
   // The next datagram to a node is changed on its way; the only way to a
   // lossless port.
   void change_next(NodeId to) {
-    const unsigned skip = in_.byte() % 4;
+    unsigned skip = in_.byte() % 4;
     const auto from_input = in_.bytes(2 + in_.byte() % 12);
     std::vector<std::byte> edits(from_input.begin(), from_input.end());
     rewrite_ = [to, skip, edits](const link::sim::Departure &d) mutable {

@@ -1,7 +1,7 @@
 # libFuzzer programs, built by a configure with --enable-fuzz and run by
 # "make check-fuzz".
 if ENABLE_FUZZ
-fuzz_programs += fabtests/fuzz/fuzz_wire fabtests/fuzz/fuzz_session
+fuzz_programs += fabtests/fuzz/fuzz_wire fabtests/fuzz/fuzz_session fabtests/fuzz/fuzz_net
 fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
 
 fabtests_fuzz_fuzz_wire_SOURCES = fabtests/fuzz/fuzz_wire.cpp
@@ -12,5 +12,9 @@ fabtests_fuzz_fuzz_session_SOURCES = fabtests/fuzz/fuzz_session.cpp
 fabtests_fuzz_fuzz_session_LDFLAGS = $(fuzz_ldflags)
 fabtests_fuzz_fuzz_session_LDADD = $(session_libs)
 
-noinst_PROGRAMS += fabtests/fuzz/fuzz_wire fabtests/fuzz/fuzz_session
+fabtests_fuzz_fuzz_net_SOURCES = fabtests/fuzz/fuzz_net.cpp
+fabtests_fuzz_fuzz_net_LDFLAGS = $(fuzz_ldflags)
+fabtests_fuzz_fuzz_net_LDADD = $(net_libs)
+
+noinst_PROGRAMS += fabtests/fuzz/fuzz_wire fabtests/fuzz/fuzz_session fabtests/fuzz/fuzz_net
 endif

@@ -51,22 +51,29 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Round trips for the next sample, after one that took `latency` one way: rank 0
+ * decides. Anew each time, so that one slow moment of the machine costs one
+ * sample. */
+static long trips_for(double latency)
+{
+	long trips = (long)(SAMPLE_SECONDS / (2 * latency));
+
+	trips = trips < 2 ? 2 : trips;
+	MPI_Bcast(&trips, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+	return trips;
+}
+
 static double median(int n, long samples)
 {
 	unsigned char *out = buffer((size_t)n), *in = buffer((size_t)n);
 	double *values = calloc((size_t)samples, sizeof(*values)), result;
-	long trips = 10;
 
 	CHECK(values, "no memory for %ld samples", samples);
 	verified_round_trip(out, in, n, 0);
-	sample(out, in, n, trips);
-	/* Both must agree how often, and what the first rank measures decides. */
-	trips = (long)(SAMPLE_SECONDS / (2 * sample(out, in, n, trips)));
-	trips = trips < 2 ? 2 : trips;
-	MPI_Bcast(&trips, 1, MPI_LONG, 0, MPI_COMM_WORLD);
-	sample(out, in, n, trips);
+	result = sample(out, in, n, 10);
+	result = sample(out, in, n, trips_for(result));
 	for (long i = 0; i < samples; i++)
-		values[i] = sample(out, in, n, trips);
+		values[i] = result = sample(out, in, n, trips_for(result));
 	verified_round_trip(out, in, n, 1);
 
 	qsort(values, (size_t)samples, sizeof(*values), ascending);

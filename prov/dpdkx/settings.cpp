@@ -14,16 +14,17 @@ constexpr std::uint64_t us = 1000, ms = 1000 * us, s = 1000 * ms, min = 60 * s;
 
 using Store = bool (*)(Settings &, const SettingValue &, std::string &);
 
-// Stores the number of a value into the member that `reach` gives.
-template <auto reach> bool number_to(Settings &settings, const SettingValue &value, std::string &) {
-  auto &member = reach(settings);
+// Stores the number of a value into the member that a path of members leads to.
+template <auto... path>
+bool number_to(Settings &settings, const SettingValue &value, std::string &) {
+  auto &member = (settings.*....*path);
   using Member = std::remove_reference_t<decltype(member)>;
   member = static_cast<Member>(value.number);
   return true;
 }
 
-template <auto reach> bool time_to(Settings &settings, const SettingValue &value, std::string &) {
-  reach(settings) = Duration(static_cast<Duration::rep>(value.number));
+template <auto... path> bool time_to(Settings &settings, const SettingValue &value, std::string &) {
+  (settings.*....*path) = Duration(static_cast<Duration::rep>(value.number));
   return true;
 }
 
@@ -55,18 +56,18 @@ constexpr Setting table[] = {
      [](Settings &settings, const SettingValue &value, std::string &error) {
        return net::parse_neighbours(value.text, settings.device_options.neighbours, error);
      }},
-    {"mtu", SettingKind::number, {0, 9978}, "0",
+    {"mtu",
+     SettingKind::number,
+     {0, 9978},
+     "0",
      "bytes of an IP packet at most; 0: the device's own",
-     number_to < [](Settings &t) -> auto &{return t.device_options.mtu;
-} // namespace
->
-} // namespace dpdkx
-, {"dscp", SettingKind::number, {0, 63}, "0", "differentiated services code point of packets",
-   number_to < [](Settings &t) -> auto &{return t.device_options.dscp;
-}
->
-}
-,
+     number_to<&Settings::device_options, &link::DeviceOptions::mtu>},
+    {"dscp",
+     SettingKind::number,
+     {0, 63},
+     "0",
+     "differentiated services code point of packets",
+     number_to<&Settings::device_options, &link::DeviceOptions::dscp>},
     {"eal_args",
      SettingKind::text,
      {},
@@ -96,37 +97,36 @@ constexpr Setting table[] = {
        settings.device_options.memory_mb = static_cast<std::uint32_t>(value.number / MiB);
        return true;
      }},
-    {"mbufs", SettingKind::number, {0, 1u << 24}, "0",
+    {"mbufs",
+     SettingKind::number,
+     {0, 1u << 24},
+     "0",
      "packet buffers of a device; 0: enough for its queues",
-     number_to < [](Settings &t) -> auto &{return t.device_options.mbufs;
-}
->
-}
-, {"rx_descriptors", SettingKind::number, {0, 65536}, "0",
-   "length of a device's receive queue; 0: fits the device",
-   number_to < [](Settings &t) -> auto &{return t.device_options.rx_descriptors;
-}
->
-}
-, {"tx_descriptors", SettingKind::number, {0, 65536}, "0",
-   "length of a device's send queue; 0: fits the device",
-   number_to < [](Settings &t) -> auto &{return t.device_options.tx_descriptors;
-}
->
-}
-, {"checksum_offload", SettingKind::yes_no, {}, "no",
-   "let the device compute and check UDP checksums, where it can",
-   number_to < [](Settings &t) -> auto &{return t.device_options.checksum_offload;
-}
->
-}
-, {"resolve_timeout", SettingKind::duration, {10 * ms, 60 * min}, "10s",
-   "how long to ask for a neighbour's MAC address",
-   time_to < [](Settings &t) -> auto &{return t.device_options.resolve_timeout;
-}
->
-}
-,
+     number_to<&Settings::device_options, &link::DeviceOptions::mbufs>},
+    {"rx_descriptors",
+     SettingKind::number,
+     {0, 65536},
+     "0",
+     "length of a device's receive queue; 0: fits the device",
+     number_to<&Settings::device_options, &link::DeviceOptions::rx_descriptors>},
+    {"tx_descriptors",
+     SettingKind::number,
+     {0, 65536},
+     "0",
+     "length of a device's send queue; 0: fits the device",
+     number_to<&Settings::device_options, &link::DeviceOptions::tx_descriptors>},
+    {"checksum_offload",
+     SettingKind::yes_no,
+     {},
+     "no",
+     "let the device compute and check UDP checksums, where it can",
+     number_to<&Settings::device_options, &link::DeviceOptions::checksum_offload>},
+    {"resolve_timeout",
+     SettingKind::duration,
+     {10 * ms, 60 * min},
+     "10s",
+     "how long to ask for a neighbour's MAC address",
+     time_to<&Settings::device_options, &link::DeviceOptions::resolve_timeout>},
     {"port_range",
      SettingKind::port_range,
      {1, 65535},
@@ -147,119 +147,117 @@ constexpr Setting table[] = {
        return true;
      }},
 
-    {"rendezvous_size", SettingKind::size, {64, GiB}, "32KiB",
+    {"rendezvous_size",
+     SettingKind::size,
+     {64, GiB},
+     "32KiB",
      "larger messages over a device go by rendezvous",
-     number_to < [](Settings &t) -> auto &{return t.engine.rendezvous_device;
-}
->
-}
-, {"host_rendezvous_size", SettingKind::size, {64, GiB}, "16KiB",
-   "larger messages within the host go by rendezvous",
-   number_to < [](Settings &t) -> auto &{return t.engine.rendezvous_host;
-}
->
-}
-, {"inject_size", SettingKind::size, {0, 8 * KiB}, "1KiB",
-   "largest message of fi_inject and FI_INJECT",
-   number_to < [](Settings &t) -> auto &{return t.engine.inject_size;
-}
->
-}
-, {"tx_size", SettingKind::number, {16, 1u << 20}, "1024",
-   "sends under way on an endpoint at most; further ones answer -FI_EAGAIN",
-   number_to < [](Settings &t) -> auto &{return t.engine.tx_size;
-}
->
-}
-, {"rx_size", SettingKind::number, {16, 1u << 20}, "8192",
-   "receives posted to an endpoint at most; further ones answer -FI_EAGAIN",
-   number_to < [](Settings &t) -> auto &{return t.engine.rx_size;
-}
->
-}
-, {"unexpected_pool", SettingKind::size, {MiB, 64 * GiB}, "64MiB",
-   "memory of an endpoint for messages that no receive was posted for",
-   number_to < [](Settings &t) -> auto &{return t.engine.unexpected_pool;
-}
->
-}
-, {"unexpected_peer", SettingKind::size, {64 * KiB, 64 * GiB}, "4MiB",
-   "as much of it as one peer may use",
-   number_to < [](Settings &t) -> auto &{return t.engine.unexpected_peer;
-}
->
-}
-, {"cq_size", SettingKind::number, {1, 1u << 30}, "1024",
-   "entries of a completion queue whose size the application leaves open",
-   number_to < [](Settings &t) -> auto &{return t.cq_size;
-}
->
-}
-, {"cq_overrun", SettingKind::number, {0, 1u << 30}, "4194304",
-   "entries kept beyond a completion queue's size; one more is an overrun",
-   number_to < [](Settings &t) -> auto &{return t.cq_overrun;
-}
->
-}
-, {"host_ring_size", SettingKind::size, {32 * KiB, GiB, 1, true}, "128KiB",
-   "memory for data under way from one process of the host to another",
-   number_to < [](Settings &t) -> auto &{return t.host.ring_bytes;
-}
->
-}
-, {"pull", SettingKind::yes_no, {}, "yes",
-   "read large messages straight from the memory of a process of the host",
-   number_to < [](Settings &t) -> auto &{return t.engine.pull;
-}
->
-}
-, {"window", SettingKind::number, {64, 16384, 64}, "1024", "packets to one peer in flight at most",
-   number_to < [](Settings &t) -> auto &{return t.engine.session.window;
-}
->
-}
-, {"checksum", SettingKind::yes_no, {}, "yes",
-   "check the content of packets that come over a device",
-   number_to < [](Settings &t) -> auto &{return t.engine.checksum;
-}
->
-}
-,
+     number_to<&Settings::engine, &engine::Config::rendezvous_device>},
+    {"host_rendezvous_size",
+     SettingKind::size,
+     {64, GiB},
+     "16KiB",
+     "larger messages within the host go by rendezvous",
+     number_to<&Settings::engine, &engine::Config::rendezvous_host>},
+    {"inject_size",
+     SettingKind::size,
+     {0, 8 * KiB},
+     "1KiB",
+     "largest message of fi_inject and FI_INJECT",
+     number_to<&Settings::engine, &engine::Config::inject_size>},
+    {"tx_size",
+     SettingKind::number,
+     {16, 1u << 20},
+     "1024",
+     "sends under way on an endpoint at most; further ones answer -FI_EAGAIN",
+     number_to<&Settings::engine, &engine::Config::tx_size>},
+    {"rx_size",
+     SettingKind::number,
+     {16, 1u << 20},
+     "8192",
+     "receives posted to an endpoint at most; further ones answer -FI_EAGAIN",
+     number_to<&Settings::engine, &engine::Config::rx_size>},
+    {"unexpected_pool",
+     SettingKind::size,
+     {MiB, 64 * GiB},
+     "64MiB",
+     "memory of an endpoint for messages that no receive was posted for",
+     number_to<&Settings::engine, &engine::Config::unexpected_pool>},
+    {"unexpected_peer",
+     SettingKind::size,
+     {64 * KiB, 64 * GiB},
+     "4MiB",
+     "as much of it as one peer may use",
+     number_to<&Settings::engine, &engine::Config::unexpected_peer>},
+    {"cq_size",
+     SettingKind::number,
+     {1, 1u << 30},
+     "1024",
+     "entries of a completion queue whose size the application leaves open",
+     number_to<&Settings::cq_size>},
+    {"cq_overrun",
+     SettingKind::number,
+     {0, 1u << 30},
+     "4194304",
+     "entries kept beyond a completion queue's size; one more is an overrun",
+     number_to<&Settings::cq_overrun>},
+    {"host_ring_size",
+     SettingKind::size,
+     {32 * KiB, GiB, 1, true},
+     "128KiB",
+     "memory for data under way from one process of the host to another",
+     number_to<&Settings::host, &link::HostOptions::ring_bytes>},
+    {"pull",
+     SettingKind::yes_no,
+     {},
+     "yes",
+     "read large messages straight from the memory of a process of the host",
+     number_to<&Settings::engine, &engine::Config::pull>},
+    {"window",
+     SettingKind::number,
+     {64, 16384, 64},
+     "1024",
+     "packets to one peer in flight at most",
+     number_to<&Settings::engine, &engine::Config::session, &session::Params::window>},
+    {"checksum",
+     SettingKind::yes_no,
+     {},
+     "yes",
+     "check the content of packets that come over a device",
+     number_to<&Settings::engine, &engine::Config::checksum>},
 
-    {"peer_timeout", SettingKind::duration, {100 * ms, 1440 * min}, "10s",
+    {"peer_timeout",
+     SettingKind::duration,
+     {100 * ms, 1440 * min},
+     "10s",
      "a peer that gives no sign of life for that long is dead",
-     time_to < [](Settings &t) -> auto &{return t.engine.session.peer_timeout;
-}
->
-}
-, {"connect_timeout", SettingKind::duration, {10 * ms, 1440 * min}, "10s",
-   "how long to try an address at which nobody answers",
-   time_to < [](Settings &t) -> auto &{return t.engine.connect_timeout;
-}
->
-}
-, {"linger", SettingKind::duration, {0, 1440 * min}, "10s",
-   "how long fi_close waits for what was sent to arrive",
-   time_to < [](Settings &t) -> auto &{return t.engine.linger;
-}
->
-}
-,
+     time_to<&Settings::engine, &engine::Config::session, &session::Params::peer_timeout>},
+    {"connect_timeout",
+     SettingKind::duration,
+     {10 * ms, 1440 * min},
+     "10s",
+     "how long to try an address at which nobody answers",
+     time_to<&Settings::engine, &engine::Config::connect_timeout>},
+    {"linger",
+     SettingKind::duration,
+     {0, 1440 * min},
+     "10s",
+     "how long fi_close waits for what was sent to arrive",
+     time_to<&Settings::engine, &engine::Config::linger>},
 
-    {"yield", SettingKind::number, {0, 1u << 30}, "0",
+    {"yield",
+     SettingKind::number,
+     {0, 1u << 30},
+     "0",
      "turns in a row that find nothing to do before the processor is given to others; 0: adapts "
      "to how many want it",
-     number_to < [](Settings &t) -> auto &{return t.engine.yield_after;
-}
->
-}
-, {"service_tick", SettingKind::duration, {ms, 10 * s}, "100ms",
-   "with a device: how often a thread answers peers while the application computes",
-   time_to < [](Settings &t) -> auto &{return t.service_tick;
-}
->
-}
-,
+     number_to<&Settings::engine, &engine::Config::yield_after>},
+    {"service_tick",
+     SettingKind::duration,
+     {ms, 10 * s},
+     "100ms",
+     "with a device: how often a thread answers peers while the application computes",
+     time_to<&Settings::service_tick>},
     {"progress_cpu",
      SettingKind::text,
      {},
@@ -278,15 +276,13 @@ constexpr Setting table[] = {
        settings.progress_cpu = static_cast<int>(cpu.number);
        return true;
      }},
-    {"offer", SettingKind::yes_no, {}, "no",
+    {"offer",
+     SettingKind::yes_no,
+     {},
+     "no",
      "answer fi_getinfo also where neither FI_PROVIDER nor the application names dpdkx",
-     number_to < [](Settings &t) -> auto &{return t.offer;
-}
->
-}
-,
-}
-;
+     number_to<&Settings::offer>},
+};
 
 } // namespace
 

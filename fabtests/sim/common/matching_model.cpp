@@ -96,24 +96,26 @@ Op *MatchingModel::random_posted(dpdkx::link::sim::Random &random) const {
 
 void MatchingModel::expect(Op &op, const Expected &e) { expected_[&op].push_back(e); }
 
+// Of a multi-receive, messages complete in the order in which they are whole.
+template <class T, class Number> static void order(std::vector<T> &v, Number number) {
+  std::ranges::stable_sort(v, {}, [&](const T &t) { return t.err ? ~0ull : number(t); });
+}
+
 std::string MatchingModel::compare() const {
-  for (const auto &[op, expected] : expected_) {
-    // Of a multi-receive, messages complete in the order in which they are whole.
-    std::vector<Done> done = op->done;
-    if (op->many)
-      std::ranges::stable_sort(done, {}, [](const Done &d) { return d.err ? ~0ull : d.data; });
-    const auto foretold = [&] {
-      auto sorted = expected;
-      if (op->many)
-        std::ranges::stable_sort(sorted, {}, [](const Expected &e) { return e.err ? ~0ull : e.number; });
-      return sorted;
-    }();
+  for (const auto &entry : expected_) {
+    const Op &op = *entry.first;
+    std::vector<Expected> expected = entry.second;
+    std::vector<Done> done = op.done;
+    if (op.many) {
+      order(done, [](const Done &d) { return d.data; });
+      order(expected, [](const Expected &e) { return e.number; });
+    }
     if (done.size() != expected.size())
-      return fmt::format("{} completions, {} foretold (first foretold: message {} err {})",
-                         done.size(), expected.size(), expected.empty() ? 0 : expected[0].number,
+      return fmt::format("{} completions, {} foretold (the first: message {} err {})", done.size(),
+                         expected.size(), expected.empty() ? 0 : expected[0].number,
                          expected.empty() ? 0 : expected[0].err);
     for (std::size_t i = 0; i < done.size(); ++i)
-      if (std::string text = compare(*op, foretold[i], done[i]); !text.empty())
+      if (std::string text = compare(op, expected[i], done[i]); !text.empty())
         return text;
   }
   return "";

@@ -212,8 +212,8 @@ static void ring__keeps_order_and_bytes(void **) {
 
 // Where the low 32 bits of the line number wrap, and where all 64 do.
 static void ring__position_wraps(void **) {
-  random_traffic((std::uint64_t{1} << 38) - 64 * 1000, 1);
-  random_traffic(std::uint64_t{0} - 64 * 1000, 2);
+  random_traffic((std::uint64_t{1} << 38) - 64'000, 1);
+  random_traffic(std::uint64_t{0} - 64'000, 2);
 }
 
 static void consumer__refuses_what_no_producer_writes(void **) {
@@ -246,7 +246,7 @@ static void consumer__refuses_records_beyond_a_lap(void **) {
 
 static void producer__refuses_a_head_that_no_consumer_writes(void **) {
   for (const std::uint64_t head :
-       {std::uint64_t{Ring::size * 4}, ~std::uint64_t{0}, std::uint64_t{999}}) {
+       {std::uint64_t{4} * Ring::size, ~std::uint64_t{0}, std::uint64_t{999}}) {
     Ring ring(1024);
     while (ring.put(100, 1)) {
     }

@@ -8,7 +8,6 @@
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <linux/if_xdp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -45,19 +44,10 @@ bool is_packet_ring(int fd, unsigned interface_index) {
          version == TPACKET_V2;
 }
 
-bool is_xdp(int fd, unsigned interface_index) {
-  sockaddr_xdp address{};
-  socklen_t size = sizeof(address);
-  // The kernel has no getsockname() for these; one that isn't bound here is told by its options.
-  (void)address, (void)size, (void)interface_index;
-  xdp_statistics statistics{};
-  socklen_t statistics_size = sizeof(statistics);
-  return domain_of(fd) == AF_XDP &&
-         getsockopt(fd, SOL_XDP, XDP_STATISTICS, &statistics, &statistics_size) == 0;
-}
+// These don't tell their interface.
+bool is_xdp(int fd) { return domain_of(fd) == AF_XDP; }
 
-// Classic BPF with jumps by label-free construction: each test skips to the next
-// block or falls through.
+// Classic BPF of tests that each end the program or fall through to the next.
 class FilterProgram {
 public:
   void load_half(std::uint32_t at) { add(BPF_LD | BPF_H | BPF_ABS, at); }
@@ -130,7 +120,7 @@ void TapSocket::find(unsigned interface_index) {
     if (std::binary_search(before_.begin(), before_.end(), fd))
       continue;
     packet_ = is_packet_ring(fd, interface_index);
-    if (packet_ || is_xdp(fd, interface_index)) {
+    if (packet_ || is_xdp(fd)) {
       fd_ = fd;
       break;
     }
