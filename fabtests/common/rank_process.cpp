@@ -65,9 +65,6 @@ template <class T> const T &in_turn(const std::vector<T> &all, int rank) {
 void settle(int rank) {
   auto &s = config();
   set_environment(rank);
-  // The PSM libraries that libfabric may load would catch a crash and turn it into an exit.
-  setenv("IPATH_NO_BACKTRACE", "1", 1);
-  setenv("HFI_NO_BACKTRACE", "1", 1);
   if (!s.nodes.empty())
     s.node = in_turn(s.nodes, rank);
   if (!s.netns.empty())

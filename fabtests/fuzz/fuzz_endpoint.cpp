@@ -9,9 +9,9 @@
 // The input is a series of commands, see Fuzz::step().
 #include "sim/common/world.h"
 
+#include "dpdkx/wire/packet.h"
 #include "sim/common/check.h"
 #include "sim/common/payload.h"
-#include "dpdkx/wire/packet.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -75,7 +75,8 @@ public:
   unsigned poll_events(link::PathEvent *out, unsigned max, dpdkx::Time now) override {
     return port_->poll_events(out, max, now);
   }
-  int pull(link::PathId path, std::span<const iovec> local, std::span<const iovec> remote) override {
+  int pull(link::PathId path, std::span<const iovec> local,
+           std::span<const iovec> remote) override {
     const bool known = std::ranges::all_of(remote, [&](const iovec &v) {
       return world_.is_memory(static_cast<const std::byte *>(v.iov_base), v.iov_len);
     });
@@ -111,7 +112,7 @@ public:
     for (unsigned steps = 0; steps < 200 && !in_.empty(); ++steps)
       step();
     rewrite_ = nullptr;
-    world_.run_for(30s); // whatever is left times out
+    world_.run_for(5s); // whatever is left times out
     for (NodeId id = 0; id < 2; ++id)
       if (world_.alive(id))
         world_.close(id);
@@ -172,12 +173,8 @@ private:
     if (!world_.alive(from))
       return;
     static constexpr std::size_t sizes[] = {0, 8, 1000, 3000, 20'000, 70'000};
-    static constexpr std::uint64_t flags[] = {0,
-                                              FI_DELIVERY_COMPLETE,
-                                              FI_MATCH_COMPLETE,
-                                              FI_FENCE,
-                                              FI_TRANSMIT_COMPLETE,
-                                              FI_INJECT_COMPLETE};
+    static constexpr std::uint64_t flags[] = {0,        FI_DELIVERY_COMPLETE, FI_MATCH_COMPLETE,
+                                              FI_FENCE, FI_TRANSMIT_COMPLETE, FI_INJECT_COMPLETE};
     const std::uint8_t how = in_.byte();
     SendHow h;
     if (how & 1)

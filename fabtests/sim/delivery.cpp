@@ -42,44 +42,47 @@ Duration run_traffic(std::uint64_t seed, const Setup &setup, const Faults &fault
 const Case clean{"delivery__clean", 3, [](std::uint64_t seed) { run_traffic(seed, {}, {}); }};
 
 const Case host{"delivery__lossless_link", 3, [](std::uint64_t seed) {
-  Setup setup;
-  setup.profile = Profile::host();
-  run_traffic(seed, setup, {});
-}};
+                  Setup setup;
+                  setup.profile = Profile::host();
+                  run_traffic(seed, setup, {});
+                }};
 
 const Case host_no_pull{"delivery__lossless_link_without_pull", 1, [](std::uint64_t seed) {
-  Setup setup;
-  setup.profile = Profile::host();
-  setup.config.pull = false;
-  run_traffic(seed, setup, {});
-}};
+                          Setup setup;
+                          setup.profile = Profile::host();
+                          setup.config.pull = false;
+                          run_traffic(seed, setup, {});
+                        }};
 
 const Case loss{"delivery__10_percent_loss", 3,
                 [](std::uint64_t seed) { run_traffic(seed, {}, {.loss = 0.1}); }};
 
-const Case all_faults{"delivery__5_percent_of_each_fault", 3, [](std::uint64_t seed) {
-  run_traffic(seed, {}, {.loss = 0.05, .duplicate = 0.05, .reorder = 0.05, .corrupt = 0.05});
-}};
+const Case all_faults{
+    "delivery__5_percent_of_each_fault", 3, [](std::uint64_t seed) {
+      run_traffic(seed, {}, {.loss = 0.05, .duplicate = 0.05, .reorder = 0.05, .corrupt = 0.05});
+    }};
 
 // Reordering by more than a round trip, and delays that vary by several.
-const Case late{"delivery__long_delays", 2, [](std::uint64_t seed) {
-  run_traffic(seed, {},
-              {.loss = 0.01, .duplicate = 0.05, .reorder = 0.05, .reorder_delay = 2ms, .jitter = 60us},
-              {.messages = 3000});
-}};
+const Case late{
+    "delivery__long_delays", 2, [](std::uint64_t seed) {
+      run_traffic(
+          seed, {},
+          {.loss = 0.01, .duplicate = 0.05, .reorder = 0.05, .reorder_delay = 2ms, .jitter = 60us},
+          {.messages = 3000});
+    }};
 
 const Case small_queue{"delivery__queue_of_4_packets", 2, [](std::uint64_t seed) {
-  Setup setup;
-  setup.profile.queue = 4;
-  run_traffic(seed, setup, {}, {.messages = 3000});
-}};
+                         Setup setup;
+                         setup.profile.queue = 4;
+                         run_traffic(seed, setup, {}, {.messages = 3000});
+                       }};
 
 const Case price{"delivery__1_percent_loss_within_twice_the_time", 3, [](std::uint64_t seed) {
-  const Duration lossless = run_traffic(seed, {}, {});
-  const Duration lossy = run_traffic(seed, {}, {.loss = 0.01});
-  note(fmt::format("ratio {:.2f}", ms(lossy) / ms(lossless)));
-  CHECK(lossy <= 2 * lossless);
-}};
+                   const Duration lossless = run_traffic(seed, {}, {});
+                   const Duration lossy = run_traffic(seed, {}, {.loss = 0.01});
+                   note(fmt::format("ratio {:.2f}", ms(lossy) / ms(lossless)));
+                   CHECK(lossy <= 2 * lossless);
+                 }};
 
 // One message after the other, there and back: the mean round trip.
 Duration ping_pong(std::uint64_t seed, const Faults &faults) {
@@ -102,12 +105,13 @@ Duration ping_pong(std::uint64_t seed, const Faults &faults) {
   return (world.now() - start) / (rounds - 1);
 }
 
-const Case latency{"delivery__a_loss_costs_a_few_round_trips", 2, [](std::uint64_t seed) {
-  const Duration clean_trip = ping_pong(seed, {}), lossy_trip = ping_pong(seed, {.loss = 0.01});
-  note(fmt::format("{} ns, at 1 % loss {} ns", clean_trip.count(), lossy_trip.count()));
-  CHECK(clean_trip < 21us);
-  CHECK(lossy_trip < 2 * clean_trip);
-}};
+const Case latency{
+    "delivery__a_loss_costs_a_few_round_trips", 2, [](std::uint64_t seed) {
+      const Duration clean_trip = ping_pong(seed, {}), lossy_trip = ping_pong(seed, {.loss = 0.01});
+      note(fmt::format("{} ns, at 1 % loss {} ns", clean_trip.count(), lossy_trip.count()));
+      CHECK(clean_trip < 21us);
+      CHECK(lossy_trip < 2 * clean_trip);
+    }};
 
 // One pair, large messages, a few under way. Gbit/s.
 double bulk(std::uint64_t seed, const Faults &faults) {
@@ -126,37 +130,39 @@ double bulk(std::uint64_t seed, const Faults &faults) {
   return static_cast<double>(size) * 64 * 8 / static_cast<double>(world.since_start().count());
 }
 
-const Case throughput{"delivery__one_pair_fills_the_cable", 2, [](std::uint64_t seed) {
-  const double clean_rate = bulk(seed, {}), lossy_rate = bulk(seed, {.loss = 0.01});
-  note(fmt::format("{:.2f} Gbit/s, at 1 % loss {:.2f}", clean_rate, lossy_rate));
-  CHECK(clean_rate > 8.5); // of 9.57 that frames of 1500 B leave, less our headers
-  CHECK(lossy_rate > clean_rate / 2);
-}};
+const Case throughput{
+    "delivery__one_pair_fills_the_cable", 2, [](std::uint64_t seed) {
+      const double clean_rate = bulk(seed, {}), lossy_rate = bulk(seed, {.loss = 0.01});
+      note(fmt::format("{:.2f} Gbit/s, at 1 % loss {:.2f}", clean_rate, lossy_rate));
+      CHECK(clean_rate > 8.5); // of 9.57 that frames of 1500 B leave, less our headers
+      CHECK(lossy_rate > clean_rate / 2);
+    }};
 
 // Seven send to one that polls every millisecond and posts late. The rest of
 // its time it could compute.
 const Case incast{"delivery__incast_with_a_slow_receiver", 3, [](std::uint64_t seed) {
-  World world(seed);
-  world.add(nodes);
-  constexpr unsigned each = 300;
-  std::vector<Op *> sends, receives;
-  for (unsigned i = 0; i < each; ++i)
-    for (NodeId from = 1; from < nodes; ++from)
-      sends.push_back(&world.send(from, 0, bytes_of(world.random().below(20'000), from * each + i),
-                                  {.tag = from * each + i}));
-  for (unsigned i = 0; i < each; ++i) {
-    for (NodeId from = 1; from < nodes; ++from)
-      receives.push_back(&world.receive(0, 20'000, {.tag = from * each + i}));
-    world.compute_until(0, world.now() + 1ms);
-    world.run_for(1ms);
-  }
-  CHECK(world.run_until_done(sends, 10s));
-  CHECK(world.run_until_done(receives, 10s));
-  for (const Op *op : receives)
-    CHECK(op->ok());
-  const auto c = world.network().counters();
-  note(fmt::format("{} of {} packets dropped in queues, {} in the ring", c.queue_full, c.sent,
-                   c.ring_full));
-}};
+                    World world(seed);
+                    world.add(nodes);
+                    constexpr unsigned each = 300;
+                    std::vector<Op *> sends, receives;
+                    for (unsigned i = 0; i < each; ++i)
+                      for (NodeId from = 1; from < nodes; ++from)
+                        sends.push_back(&world.send(
+                            from, 0, bytes_of(world.random().below(20'000), from * each + i),
+                            {.tag = from * each + i}));
+                    for (unsigned i = 0; i < each; ++i) {
+                      for (NodeId from = 1; from < nodes; ++from)
+                        receives.push_back(&world.receive(0, 20'000, {.tag = from * each + i}));
+                      world.compute_until(0, world.now() + 1ms);
+                      world.run_for(1ms);
+                    }
+                    CHECK(world.run_until_done(sends, 10s));
+                    CHECK(world.run_until_done(receives, 10s));
+                    for (const Op *op : receives)
+                      CHECK(op->ok());
+                    const auto c = world.network().counters();
+                    note(fmt::format("{} of {} packets dropped in queues, {} in the ring",
+                                     c.queue_full, c.sent, c.ring_full));
+                  }};
 
 } // namespace

@@ -256,12 +256,12 @@ private:
         if (s.receive == none && !r.op->finished() && fits(r, s))
           FAIL("at {}: message {} and a receive wait for each other", at, s.number);
         // A later message of the same sender only if the earlier one had an older receive.
-        if (r.message == none || r.message <= i || side.sent[r.message].from != s.from || !fits(r, s))
+        if (r.message == none || r.message <= i || side.sent[r.message].from != s.from ||
+            !fits(r, s))
           continue;
         const auto index = static_cast<std::size_t>(&r - side.receives.data());
         if (s.receive == none || s.receive > index)
-          FAIL("at {}: message {} was overtaken by {}", at, s.number,
-                                    side.sent[r.message].number);
+          FAIL("at {}: message {} was overtaken by {}", at, s.number, side.sent[r.message].number);
       }
     }
   }

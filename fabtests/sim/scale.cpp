@@ -124,7 +124,8 @@ public:
     const Off off;
     return port_->poll_events(out, max, now);
   }
-  int pull(link::PathId path, std::span<const iovec> local, std::span<const iovec> remote) override {
+  int pull(link::PathId path, std::span<const iovec> local,
+           std::span<const iovec> remote) override {
     return port_->pull(path, local, remote);
   }
   bool arm() override { return port_->arm(); }
@@ -179,7 +180,7 @@ void idle_peers(std::uint64_t seed, bool lossless) {
     world.run_for(20ms);
     if (first == 1)
       before = ledger.bytes; // pools and windows that all peers share are there
-    if (!lossless) // on a lossless link they would be known to be dead
+    if (!lossless)           // on a lossless link they would be known to be dead
       for (NodeId id = first; id < first + batch; ++id)
         world.kill(id);
   }
@@ -199,25 +200,26 @@ const Case idle_lossless{"scale__idle_peer_on_lossless_link_costs_little", 1,
 // 10,000 addresses in the book, 1,000 of them talk, all with all at random and
 // all with the first.
 const Case active{"scale__thousand_active_peers_of_ten_thousand", 1, [](std::uint64_t seed) {
-  Setup setup;
-  setup.cq_size = 64;
-  World world(seed, setup);
-  world.add(1000);
-  for (NodeId id = 1000; id < 10'000; ++id)
-    world.book().insert(World::address_of(id));
-  std::vector<Op *> ops;
-  for (NodeId id = 1; id < 1000; ++id) {
-    ops.push_back(&world.receive(0, 2000, {.tag = id}));
-    ops.push_back(&world.send(id, 0, bytes_of(2000, id), {.tag = id}));
-    ops.push_back(&world.receive(id, 100, {.tag = id}));
-    ops.push_back(&world.send(0, id, bytes_of(100, id), {.tag = id}));
-  }
-  CHECK(world.run_until_done(ops, 10s));
-  for (const Op *op : ops)
-    CHECK_EQ(op->error(), 0);
-  note(fmt::format("all with one: {} ms", world.since_start() / 1ms));
-  Traffic traffic(world, {.messages = 20'000, .largest = 10'000, .largest_any = 10'000});
-  note(fmt::format("all with all: {} ms", traffic.run(60s) / 1ms));
-}};
+                    Setup setup;
+                    setup.cq_size = 64;
+                    World world(seed, setup);
+                    world.add(1000);
+                    for (NodeId id = 1000; id < 10'000; ++id)
+                      world.book().insert(World::address_of(id));
+                    std::vector<Op *> ops;
+                    for (NodeId id = 1; id < 1000; ++id) {
+                      ops.push_back(&world.receive(0, 2000, {.tag = id}));
+                      ops.push_back(&world.send(id, 0, bytes_of(2000, id), {.tag = id}));
+                      ops.push_back(&world.receive(id, 100, {.tag = id}));
+                      ops.push_back(&world.send(0, id, bytes_of(100, id), {.tag = id}));
+                    }
+                    CHECK(world.run_until_done(ops, 10s));
+                    for (const Op *op : ops)
+                      CHECK_EQ(op->error(), 0);
+                    note(fmt::format("all with one: {} ms", world.since_start() / 1ms));
+                    Traffic traffic(world,
+                                    {.messages = 20'000, .largest = 10'000, .largest_any = 10'000});
+                    note(fmt::format("all with all: {} ms", traffic.run(60s) / 1ms));
+                  }};
 
 } // namespace

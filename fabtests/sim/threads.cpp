@@ -28,7 +28,7 @@ constexpr std::size_t largest = 20'000;
 struct Shared {
   std::atomic<unsigned> received{0};
   std::array<std::atomic<unsigned>, nodes> turns{};
-  std::atomic<unsigned> epoch{0}; // how often the time has moved
+  std::atomic<unsigned> epoch{0};    // how often the time has moved
   std::atomic<unsigned> finished{0}; // workers that have nothing left to wait for
   std::atomic<bool> failed{false};
 

@@ -21,14 +21,14 @@ int run_all() {
   std::vector<const Group *> groups;
   for (const Group *g = first_; g != nullptr; g = g->next_)
     groups.push_back(g);
-  std::sort(groups.begin(), groups.end(), [](const Group *a, const Group *b) {
-    return std::strcmp(a->name_, b->name_) < 0;
-  });
+  std::sort(groups.begin(), groups.end(),
+            [](const Group *a, const Group *b) { return std::strcmp(a->name_, b->name_) < 0; });
 
   std::size_t cases = 0;
   int failed = 0;
   for (const Group *g : groups) {
-    failed += _cmocka_run_group_tests(g->name_, g->cases_.data(), g->cases_.size(), nullptr, nullptr);
+    failed +=
+        _cmocka_run_group_tests(g->name_, g->cases_.data(), g->cases_.size(), nullptr, nullptr);
     cases += g->cases_.size();
   }
   if (cases == 0) {

@@ -152,21 +152,22 @@ std::string World::dump() {
     const auto open = std::ranges::count_if(
         open_, [&](const void *op) { return static_cast<const Op *>(op)->node == id; });
     const Time deadline = node(id).deadline();
-    text += fmt::format("  node {}: open {} turns {} rx {} tx {} resent {} duplicates {} malformed {} "
-                        "bad_checksum {} unknown_token {} resets {} messages sent {} received {} "
-                        "unexpected {} rendezvous {} deadline {}\n",
-                        id, open, s.turns, s.rx_packets, s.tx_packets, s.resent, s.duplicates,
-                        s.malformed, s.bad_checksum, s.unknown_token, s.resets, s.messages_sent,
-                        s.messages_received, s.unexpected, s.rendezvous,
-                        deadline == never ? "never" : fmt::format("{} us", (deadline - now()) / 1us));
+    text +=
+        fmt::format("  node {}: open {} turns {} rx {} tx {} resent {} duplicates {} malformed {} "
+                    "bad_checksum {} unknown_token {} resets {} messages sent {} received {} "
+                    "unexpected {} rendezvous {} deadline {}\n",
+                    id, open, s.turns, s.rx_packets, s.tx_packets, s.resent, s.duplicates,
+                    s.malformed, s.bad_checksum, s.unknown_token, s.resets, s.messages_sent,
+                    s.messages_received, s.unexpected, s.rendezvous,
+                    deadline == never ? "never" : fmt::format("{} us", (deadline - now()) / 1us));
   }
   const auto c = network_.counters();
-  return text + fmt::format("  network: sent {} delivered {} lost {} duplicated {} reordered {} "
-                            "corrupted {} black_holed {} cut_off {} queue_full {} ring_full {} "
-                            "no_receiver {} misuse {}",
-                            c.sent, c.delivered, c.lost, c.duplicated, c.reordered, c.corrupted,
-                            c.black_holed, c.cut_off, c.queue_full, c.ring_full, c.no_receiver,
-                            c.misuse) +
+  return text +
+         fmt::format("  network: sent {} delivered {} lost {} duplicated {} reordered {} "
+                     "corrupted {} black_holed {} cut_off {} queue_full {} ring_full {} "
+                     "no_receiver {} misuse {}",
+                     c.sent, c.delivered, c.lost, c.duplicated, c.reordered, c.corrupted,
+                     c.black_holed, c.cut_off, c.queue_full, c.ring_full, c.no_receiver, c.misuse) +
          (explain ? explain() : "");
 }
 

@@ -35,8 +35,8 @@ void check_equal(const char *left, const char *right, const A &a, const B &b, Wh
 
 } // namespace sim
 
-#define HERE ::sim::Where{__FILE__, __LINE__}
+#define HERE                                                                                       \
+  ::sim::Where { __FILE__, __LINE__ }
 #define FAIL(...) ::sim::fail(fmt::format(__VA_ARGS__), HERE)
-#define CHECK(condition)                                                                           \
-  ((condition) ? void() : ::sim::fail("not true: " #condition, HERE))
+#define CHECK(condition) ((condition) ? void() : ::sim::fail("not true: " #condition, HERE))
 #define CHECK_EQ(value, expected) ::sim::check_equal(#value, #expected, value, expected, HERE)

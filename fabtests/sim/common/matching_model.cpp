@@ -55,8 +55,8 @@ bool MatchingModel::deliver(Posted &p, const Message &m) {
 
 bool MatchingModel::peek(Op &op, const ReceiveHow &how) {
   expected_[&op] = {};
-  const auto it = std::ranges::find_if(
-      unexpected_, [&](const Message &m) { return fits(how, m.from, m.tag); });
+  const auto it =
+      std::ranges::find_if(unexpected_, [&](const Message &m) { return fits(how, m.from, m.tag); });
   if (it == unexpected_.end()) {
     expect(op, {FI_ENOMSG, 0, 0});
     return false;

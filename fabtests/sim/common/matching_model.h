@@ -46,7 +46,7 @@ private:
     std::size_t len;
     std::uint64_t number; // 0: no message
     bool gives_back = false;
-    bool bytes = true; // the message's bytes are in the memory
+    bool bytes = true;      // the message's bytes are in the memory
     bool discarded = false; // the pages don't say which length is told then
   };
 

@@ -32,9 +32,9 @@ protected:
 
 struct Setup {
   dpdkx::engine::Config config;
-  Profile profile;              // lossless: the port is the endpoint's host link
-  bool source = true;           // FI_SOURCE
-  bool source_err = false;      // FI_SOURCE_ERR
+  Profile profile;         // lossless: the port is the endpoint's host link
+  bool source = true;      // FI_SOURCE
+  bool source_err = false; // FI_SOURCE_ERR
   std::size_t cq_size = 1024;
   fi_threading threading = FI_THREAD_DOMAIN;
   Meter *meter = nullptr;

@@ -43,11 +43,11 @@ struct Op {
 
 // What to send beyond the bytes.
 struct SendHow {
-  std::optional<std::uint64_t> tag{}; // tagged
+  std::optional<std::uint64_t> tag{};  // tagged
   std::optional<std::uint64_t> data{}; // FI_REMOTE_CQ_DATA
-  std::uint64_t flags = 0;          // besides FI_COMPLETION
-  std::size_t pieces = 1;           // iov entries that the memory is cut into
-  bool silent = false;              // without FI_COMPLETION
+  std::uint64_t flags = 0;             // besides FI_COMPLETION
+  std::size_t pieces = 1;              // iov entries that the memory is cut into
+  bool silent = false;                 // without FI_COMPLETION
 };
 
 struct ReceiveHow {

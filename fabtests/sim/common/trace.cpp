@@ -58,19 +58,19 @@ std::string describe_body(PacketType type, std::span<const std::byte> in) {
   case PacketType::hello:
   case PacketType::confirm:
   case PacketType::welcome:
-    return decode(in, h) ? fmt::format(" from {:x} to {:x} token {:x} datagram {} padding {} first {} {}",
-                                       number(h.incarnation), number(h.peer_incarnation),
-                                       number(h.token), h.max_datagram, h.padding,
-                                       h.first_pn.value, h.first_mn.value)
-                         : " malformed body";
+    return decode(in, h)
+               ? fmt::format(" from {:x} to {:x} token {:x} datagram {} padding {} first {} {}",
+                             number(h.incarnation), number(h.peer_incarnation), number(h.token),
+                             h.max_datagram, h.padding, h.first_pn.value, h.first_mn.value)
+               : " malformed body";
   case PacketType::challenge:
     return decode(in, c) ? fmt::format(" from {:x} to {:x} token {:x}", number(c.incarnation),
                                        number(c.peer_incarnation), number(c.peer_token))
                          : " malformed body";
   case PacketType::reset:
-    return decode(in, r) ? fmt::format(" from {:x} of token {:x}", number(r.incarnation),
-                                       number(r.token))
-                         : " malformed body";
+    return decode(in, r)
+               ? fmt::format(" from {:x} of token {:x}", number(r.incarnation), number(r.token))
+               : " malformed body";
   default:
     return "";
   }

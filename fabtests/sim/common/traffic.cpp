@@ -120,8 +120,8 @@ void Traffic::push_sends(NodeId from) {
     const auto on_done = [this, id](Op &op, const Done &d) {
       Message &sent = messages_[id];
       if (d.err != 0 || sent.sent)
-        FAIL("send of message {} from {} to {}: err {}, again {}", id,
-                                  sent.from, sent.to, d.err, sent.sent);
+        FAIL("send of message {} from {} to {}: err {}, again {}", id, sent.from, sent.to, d.err,
+             sent.sent);
       CHECK_EQ(d.flags & (FI_SEND | FI_MSG | FI_TAGGED),
                FI_SEND | (sent.how.tag ? FI_TAGGED : FI_MSG));
       sent.sent = true;
@@ -170,7 +170,8 @@ void Traffic::tick(NodeId id) {
       ++side.next_any;
   if (side.next_send < side.to_send.size() || side.next_directed < side.directed.size() ||
       side.next_any < side.any.size())
-    world_.network().at(world_.now() + 10us + world_.random().up_to(300us), [this, id] { tick(id); });
+    world_.network().at(world_.now() + 10us + world_.random().up_to(300us),
+                        [this, id] { tick(id); });
 }
 
 void Traffic::received(std::uint32_t receive, const Op &op, const Done &d) {
@@ -212,8 +213,8 @@ void Traffic::check_order() const {
       const NodeId from = messages_[id].from;
       const auto it = last.find(from);
       if (it != last.end() && it->second >= id)
-        FAIL("at {}, class {}: message {} of {} matched after message {}",
-                                  criterion.at, criterion.message_class, id, from, it->second);
+        FAIL("at {}, class {}: message {} of {} matched after message {}", criterion.at,
+             criterion.message_class, id, from, it->second);
       last[from] = id;
     }
   }
@@ -228,10 +229,11 @@ std::string Traffic::unfinished() const {
     if (m.sent && m.received)
       continue;
     ++shown;
-    text += fmt::format("\n  message {}: {} to {}, {} bytes, class {}, flags {:#x}, {} source: {}, {}",
-                        id, m.from, m.to, m.size, m.message_class, m.how.flags,
-                        any_source(m.to, m.message_class) ? "any" : "one",
-                        m.sent ? "sent" : "not sent", m.received ? "received" : "not received");
+    text +=
+        fmt::format("\n  message {}: {} to {}, {} bytes, class {}, flags {:#x}, {} source: {}, {}",
+                    id, m.from, m.to, m.size, m.message_class, m.how.flags,
+                    any_source(m.to, m.message_class) ? "any" : "one", m.sent ? "sent" : "not sent",
+                    m.received ? "received" : "not received");
   }
   return text;
 }

@@ -13,9 +13,9 @@ namespace sim {
 
 struct TrafficPlan {
   unsigned messages = 10'000;
-  std::size_t largest = 300u << 10; // bytes; half the sizes uniform, half log-uniform
+  std::size_t largest = 300u << 10;    // bytes; half the sizes uniform, half log-uniform
   std::size_t largest_any = 64u << 10; // of those received with FI_ADDR_UNSPEC
-  unsigned window = 16; // sends that one node has under way
+  unsigned window = 16;                // sends that one node has under way
   bool to_self = true;
 };
 

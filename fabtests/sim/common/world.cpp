@@ -13,7 +13,7 @@ using namespace dpdkx;
 
 namespace {
 
-constexpr Duration longest_pause = 20us;
+constexpr Duration longest_pause = 1ms;
 
 constexpr auto later = [](const auto &a, const auto &b) { return a.at > b.at; };
 
@@ -200,8 +200,7 @@ void World::note_spinning(NodeId id, unsigned did) {
   const bool pointless = did == 0 && node(id).deadline() <= now();
   slot.empty_turns = pointless ? slot.empty_turns + 1 : 0;
   if (slot.empty_turns > 10'000)
-    FAIL("node {}: deadline() stays in the past, turn() does nothing\n{}", id,
-                              dump());
+    FAIL("node {}: deadline() stays in the past, turn() does nothing\n{}", id, dump());
 }
 
 void World::drain(NodeId id) {
@@ -212,8 +211,8 @@ void World::drain(NodeId id) {
       return;
     if (!open_.contains(context))
       FAIL("node {}: a completion with context {} that is not open: flags "
-                                "{:#x}, len {}, err {}\n{}",
-                                id, context, done.flags, done.len, done.err, dump());
+           "{:#x}, len {}, err {}\n{}",
+           id, context, done.flags, done.len, done.err, dump());
     Op &op = *static_cast<Op *>(context);
     CHECK_EQ(op.node, id);
     op.done.push_back(done);

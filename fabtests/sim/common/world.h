@@ -46,8 +46,8 @@ public:
   // Nodes. The id is also the node's fi_addr_t in everybody's book.
   NodeId add();
   void add(unsigned n);
-  NodeId add_stranger();     // not in the book: others don't know its address
-  void introduce(NodeId);    // now it is, with its id; strangers in order of their ids
+  NodeId add_stranger();  // not in the book: others don't know its address
+  void introduce(NodeId); // now it is, with its id; strangers in order of their ids
   std::size_t size() const { return slots_.size(); }
   bool alive(NodeId id) const { return slots_[id].node != nullptr; }
   Node &node(NodeId id) { return *slots_[id].node; }
@@ -80,7 +80,7 @@ public:
   bool run_until_done(std::span<Op *const>, Duration limit); // false: not within the limit
   void wait(Op &op, Duration limit = 20s);
   bool is_memory(const std::byte *, std::size_t) const; // within that of some operation
-  void wake(NodeId); // it has been called from outside
+  void wake(NodeId);                                    // it has been called from outside
   std::string dump();
   std::function<std::string()> explain; // adds to dump()
 
@@ -119,7 +119,7 @@ private:
   Random random_;
   Book book_;
   std::deque<Slot> slots_;
-  std::vector<Wake> wakes_;              // heap; entries that no longer hold are passed over
+  std::vector<Wake> wakes_; // heap; entries that no longer hold are passed over
   std::vector<std::uint32_t> ready_;
   std::deque<std::unique_ptr<Op>> ops_;
   std::unordered_set<const void *> open_; // contexts that may complete

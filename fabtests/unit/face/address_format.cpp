@@ -17,9 +17,8 @@ const Address v6 = {{0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 4000};
 } // namespace
 
 static void address_format__there_and_back(void **) {
-  for (const std::uint32_t format :
-       {std::uint32_t{FI_SOCKADDR}, std::uint32_t{FI_SOCKADDR_IN}, std::uint32_t{FI_SOCKADDR_IN6},
-        std::uint32_t{FI_ADDR_STR}})
+  for (const std::uint32_t format : {std::uint32_t{FI_SOCKADDR}, std::uint32_t{FI_SOCKADDR_IN},
+                                     std::uint32_t{FI_SOCKADDR_IN6}, std::uint32_t{FI_ADDR_STR}})
     for (const Address &address : {v4, v6}) {
       const AddressBytes bytes = write_address(format, address);
       if (format == FI_SOCKADDR_IN && !address.is_v4()) {
@@ -42,7 +41,8 @@ static void address_format__sizes(void **) {
 
 static void address_format__the_wrong_family_or_length_is_refused(void **) {
   Address out;
-  const AddressBytes in = write_address(FI_SOCKADDR_IN, v4), in6 = write_address(FI_SOCKADDR_IN6, v6);
+  const AddressBytes in = write_address(FI_SOCKADDR_IN, v4),
+                     in6 = write_address(FI_SOCKADDR_IN6, v6);
   assert_int_equal(read_address(FI_SOCKADDR_IN6, in.data(), in.size(), out), -FI_EINVAL);
   assert_int_equal(read_address(FI_SOCKADDR_IN, in6.data(), in6.size(), out), -FI_EINVAL);
   assert_int_equal(read_address(FI_SOCKADDR_IN, in.data(), in.size() - 1, out), -FI_EINVAL);

@@ -52,8 +52,8 @@ static void domain__auto_progress_needs_no_calls(void **) {
     // the thread goes to sleep.
     std::vector<char> out(1 << 20, 'x'), in(out.size());
     for (int i = 0; i < 20; ++i) {
-      assert_int_equal(
-          fi_recv(b.ep.get(), in.data(), in.size(), nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+      assert_int_equal(fi_recv(b.ep.get(), in.data(), in.size(), nullptr, FI_ADDR_UNSPEC, nullptr),
+                       0);
       assert_int_equal(fi_send(a.ep.get(), out.data(), out.size(), nullptr, to_b, nullptr), 0);
       assert_int_equal(fi_cntr_wait(b.received.get(), static_cast<std::uint64_t>(i) + 1, 20000), 0);
       poll(nullptr, 0, i % 5);

@@ -14,7 +14,9 @@ namespace {
 engine::Endpoint &as_endpoint(std::atomic<std::int64_t> &a) {
   return reinterpret_cast<engine::Endpoint &>(a);
 }
-std::atomic<std::int64_t> &as_number(engine::Endpoint &e) { return reinterpret_cast<std::atomic<std::int64_t> &>(e); }
+std::atomic<std::int64_t> &as_number(engine::Endpoint &e) {
+  return reinterpret_cast<std::atomic<std::int64_t> &>(e);
+}
 
 } // namespace
 

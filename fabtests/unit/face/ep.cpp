@@ -226,8 +226,8 @@ static void ep__selective_completion(void **) {
   b.knows(a);
   char in[8];
   const iovec out{in, 1}, place{in, sizeof(in)};
-  const fi_msg smsg{&out, nullptr, 1, to_b, nullptr, 0}, rmsg{&place, nullptr, 1, FI_ADDR_UNSPEC,
-                                                              nullptr, 0};
+  const fi_msg smsg{&out, nullptr, 1, to_b, nullptr, 0},
+      rmsg{&place, nullptr, 1, FI_ADDR_UNSPEC, nullptr, 0};
   assert_int_equal(fi_recv(b.ep.get(), in, sizeof(in), nullptr, FI_ADDR_UNSPEC, nullptr), 0);
   assert_int_equal(fi_send(a.ep.get(), "x", 1, nullptr, to_b, nullptr), 0);
   count(b.received.get(), 1);
@@ -306,8 +306,7 @@ static void ep__options(void **) {
   assert_int_equal(len, sizeof(bytes));
   assert_int_equal(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, 9999, &bytes, sizeof(bytes)),
                    -FI_ENOPROTOOPT);
-  assert_int_equal(fi_getopt(&ep->fid, 9999, FI_OPT_MIN_MULTI_RECV, &bytes, &len),
-                   -FI_ENOPROTOOPT);
+  assert_int_equal(fi_getopt(&ep->fid, 9999, FI_OPT_MIN_MULTI_RECV, &bytes, &len), -FI_ENOPROTOOPT);
 }
 
 static void ep__cancel_ends_a_receive(void **) {

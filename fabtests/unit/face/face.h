@@ -67,7 +67,7 @@ struct Peer {
   Fid<fid_av> av;
   Fid<fid_ep> ep;
 
-  fi_addr_t knows(Peer &other); // inserts its address
+  fi_addr_t knows(Peer &other);    // inserts its address
   fi_cq_tagged_entry completion(); // the next one; fails the test if none comes for long
   bool quiet();                    // none comes in a while
 };

@@ -90,8 +90,7 @@ static void setting_value__choices(void **) {
 }
 
 static void setting_value__allowed_values_in_words(void **) {
-  assert_string_equal(allowed_values(SettingKind::size, {0, 1u << 30}).c_str(),
-                      "size, 0 to 1GiB");
+  assert_string_equal(allowed_values(SettingKind::size, {0, 1u << 30}).c_str(), "size, 0 to 1GiB");
   assert_string_equal(allowed_values(SettingKind::duration, {100'000'000, 60'000'000'000}).c_str(),
                       "time, 100ms to 1min");
   assert_string_equal(allowed_values(SettingKind::number, {64, 16384, 64}).c_str(),

@@ -100,10 +100,12 @@ static void settings__values_arrive(void **) {
 // One of each kind, and those that are checked by hand.
 static void settings__wrong_values_are_told(void **) {
   const std::pair<const char *, const char *> wrong[] = {
-      {"rendezvous_size", "64KB"}, {"tx_size", "0"},       {"peer_timeout", "10"},
-      {"pull", "maybe"},           {"port_range", "9-1"},  {"huge_pages", "2M"},
-      {"progress_cpu", "first"},   {"device", "a,b"},  {"addr", "10.0.0.1"},
-      {"neighbors", "10.0.0.2"},   {"host_ring_size", "100000"},
+      {"rendezvous_size", "64KB"},  {"tx_size", "0"},
+      {"peer_timeout", "10"},       {"pull", "maybe"},
+      {"port_range", "9-1"},        {"huge_pages", "2M"},
+      {"progress_cpu", "first"},    {"device", "a,b"},
+      {"addr", "10.0.0.1"},         {"neighbors", "10.0.0.2"},
+      {"host_ring_size", "100000"},
   };
   for (const auto &[name, value] : wrong) {
     Settings settings;

@@ -85,7 +85,9 @@ static void rx_ring__drops_what_nobody_polls(void **) {
 static std::vector<Arrival> thousand(Lab &l) {
   const PathId path = Lab::open(*l.a, address(2));
   std::vector<Arrival> got;
-  const auto keep = [&](std::vector<Arrival> more) { got.insert(got.end(), more.begin(), more.end()); };
+  const auto keep = [&](std::vector<Arrival> more) {
+    got.insert(got.end(), more.begin(), more.end());
+  };
   for (int i = 0; i < 1000; ++i) {
     Lab::send(*l.a, path, {char(i / 100), char(i % 100), 'd', 'a', 't', 'a'});
     l.run_for(1us);
@@ -178,7 +180,8 @@ static void faults__of_one_direction_spare_the_other(void **) {
 static void same_seed__same_run(void **) {
   const auto run = [](std::uint64_t seed) {
     Lab l(plain(), seed);
-    l.net.set_faults({.loss = 0.1, .duplicate = 0.1, .reorder = 0.1, .corrupt = 0.1, .jitter = 5us});
+    l.net.set_faults(
+        {.loss = 0.1, .duplicate = 0.1, .reorder = 0.1, .corrupt = 0.1, .jitter = 5us});
     std::string all;
     for (const Arrival &a : thousand(l))
       all += a.text + std::to_string(a.at.count());

@@ -58,7 +58,7 @@ public:
 
 private:
   std::size_t mask() const { return slots_.size() - 1; }
-  std::size_t home(const Address &a) const { return AddressHash{}(a) & mask(); }
+  std::size_t home(const Address &a) const { return AddressHash{}(a)&mask(); }
   void put(Conn *c) {
     std::size_t i = home(c->address);
     while (slots_[i])

@@ -32,7 +32,7 @@ struct Config {
 
   Duration connect_timeout = std::chrono::seconds(10); // nobody answers at an address
   Duration linger = std::chrono::seconds(10); // close waits that long for what was promised
-  std::size_t backlog = 8u << 20; // bytes kept by service() for the next turn
+  std::size_t backlog = 8u << 20;             // bytes kept by service() for the next turn
 
   // Empty turns in a row before the caller's processor is yielded; 0: adapt.
   std::uint32_t yield_after = 0;

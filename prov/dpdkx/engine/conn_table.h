@@ -27,8 +27,8 @@ public:
   Conn *make(session::Gate &gate, const Address &to, link::Port *port, bool lossless) {
     const std::uint32_t index = free_index();
     Chunk &chunk = *chunks_[index / chunk_size];
-    Conn *c = new (chunk.at(index % chunk_size))
-        Conn(gate, gate.draw_token(index), to, port, lossless);
+    Conn *c =
+        new (chunk.at(index % chunk_size)) Conn(gate, gate.draw_token(index), to, port, lossless);
     chunk.taken |= std::uint64_t{1} << index % chunk_size;
     return c;
   }

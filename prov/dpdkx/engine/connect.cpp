@@ -237,8 +237,7 @@ void Endpoint::Impl::on_confirm(Attachment &a, const link::RxDatagram &d,
 }
 
 // The connection that a confirm belongs to; a new one for a new peer.
-Conn *Endpoint::Impl::conn_for(const wire::Hello &hello, Attachment &a,
-                               const link::RxDatagram &d) {
+Conn *Endpoint::Impl::conn_for(const wire::Hello &hello, Attachment &a, const link::RxDatagram &d) {
   const bool lossless = a.port->traits().lossless;
   if (!lossless && a.port->source(d) != hello.address)
     return nullptr; // its name is where its packets come from
@@ -321,8 +320,7 @@ void Endpoint::Impl::after_handshake(Conn &c) {
   if (c.session.proven() && !c.opened && c.path_up) {
     c.opened = true;
     lossy_conns_ += !c.lossless;
-    constexpr std::uint32_t riding =
-        wire::packet_header_size + wire::AckBlock::fixed_size;
+    constexpr std::uint32_t riding = wire::packet_header_size + wire::AckBlock::fixed_size;
     const std::uint32_t reserve = c.lossless ? riding : riding + 4 * 8;
     messenger_.opened(c, {.tx_first = c.session.first_mn(),
                           .rx_first = c.session.peer_first_mn(),

@@ -23,9 +23,8 @@ op::Limits limits_of(const Config &c) {
 Endpoint::Impl::Impl(const Config &config, const Clock &clock, const Address &self, Links links,
                      const AddressBook &book, const op::Completers &completers)
     : config_(config), clock_(clock), self_(self), is_own_address_(links.is_own_address),
-      book_(book),
-      gate_(config.seed ? session::Gate(config_.session, self, config.seed)
-                        : session::Gate(config_.session, self)),
+      book_(book), gate_(config.seed ? session::Gate(config_.session, self, config.seed)
+                                     : session::Gate(config_.session, self)),
       messenger_(limits_of(config), completers, *this) {
   host_.port = std::move(links.host);
   device_.port = std::move(links.device);
@@ -105,8 +104,8 @@ bool Endpoint::drained() {
     return false;
   bool idle = true;
   e.conns_.for_each([&idle](const Conn &c) {
-    idle &= c.doomed || ((c.lossless || !c.session.in_flight()) &&
-                         (!c.traffic || c.traffic->control.empty()));
+    idle &= c.doomed ||
+            ((c.lossless || !c.session.in_flight()) && (!c.traffic || c.traffic->control.empty()));
   });
   return idle;
 }

@@ -136,7 +136,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   session::Gate gate_;
   op::Messenger messenger_;
 
-  std::vector<Conn *> by_addr_;  // index: fi_addr_t
+  std::vector<Conn *> by_addr_; // index: fi_addr_t
   AddressTable by_address_;
   ConnTable conns_; // after the gate, which their sessions need
   Timers timers_;

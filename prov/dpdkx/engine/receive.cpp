@@ -69,7 +69,7 @@ void Endpoint::Impl::on_datagram(Attachment &a, const link::RxDatagram &d) {
   }
   if (!c->opened) [[unlikely]] {
     if (!c->session.established())
-      return; // it has overtaken the welcome; it will be sent again
+      return;               // it has overtaken the welcome; it will be sent again
     c->session.heard(now_); // the first packet of a peer that had only confirmed
     after_handshake(*c);
   }

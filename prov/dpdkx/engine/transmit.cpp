@@ -34,8 +34,8 @@ std::byte *Endpoint::Impl::begin_in_place(Conn &c, std::uint32_t len) {
   if (open_.conn)
     close_open();
   const bool ack = c.in_ack;
-  const std::uint32_t head = static_cast<std::uint32_t>(
-      wire::packet_header_size + (ack ? wire::AckBlock::fixed_size : 0));
+  const std::uint32_t head =
+      static_cast<std::uint32_t>(wire::packet_header_size + (ack ? wire::AckBlock::fixed_size : 0));
   const link::TxRoom room = c.port->reserve(c.path, head + len);
   if (!room.data)
     return nullptr;
@@ -144,8 +144,7 @@ bool Endpoint::Impl::transmit(Conn &c, Packet &packet, link::TxRoom room) {
   return true;
 }
 
-std::byte *Endpoint::Impl::put_ack(Conn &c, std::byte *out, std::size_t room,
-                                   std::uint8_t &flags) {
+std::byte *Endpoint::Impl::put_ack(Conn &c, std::byte *out, std::size_t room, std::uint8_t &flags) {
   wire::AckBlock a;
   c.session.fill(a, now_);
   const std::size_t words = (room - wire::AckBlock::fixed_size) / 8;
@@ -165,8 +164,8 @@ std::byte *Endpoint::Impl::put_ack(Conn &c, std::byte *out, std::size_t room,
 }
 
 void Endpoint::Impl::send_ack(Conn &c) {
-  constexpr std::uint32_t most = wire::packet_header_size + wire::AckBlock::fixed_size +
-                                 8 * wire::AckBlock::max_sack_words;
+  constexpr std::uint32_t most =
+      wire::packet_header_size + wire::AckBlock::fixed_size + 8 * wire::AckBlock::max_sack_words;
   if (!c.opened)
     return;
   close_open();
@@ -179,8 +178,8 @@ void Endpoint::Impl::send_ack(Conn &c) {
   if (c.probe)
     h.flags |= wire::packet_flag::ack_now;
   c.probe = false;
-  std::byte *end = put_ack(c, room.data + wire::packet_header_size,
-                           most - wire::packet_header_size, h.flags);
+  std::byte *end =
+      put_ack(c, room.data + wire::packet_header_size, most - wire::packet_header_size, h.flags);
   const std::size_t len = static_cast<std::size_t>(end - room.data);
   const bool sum = config_.checksum && c.port->traits().checksum;
   if (sum)
@@ -210,8 +209,7 @@ void Endpoint::Impl::resend(Conn &c) {
 void Endpoint::Impl::send_control(Conn &c) {
   while (const auto control = c.session.next_control(now_)) {
     close_open();
-    const std::size_t len =
-        wire::packet_header_size + wire::hello_size + control->hello.padding;
+    const std::size_t len = wire::packet_header_size + wire::hello_size + control->hello.padding;
     const link::TxRoom room = c.port->reserve(c.path, static_cast<std::uint32_t>(len));
     if (!room.data)
       break; // as if it had been lost: its timer sends it again
@@ -219,8 +217,7 @@ void Endpoint::Impl::send_control(Conn &c) {
     h.type = control->type;
     h.flags = wire::packet_flag::checksummed;
     h.token = control->token;
-    std::byte *end =
-        wire::encode(wire::encode(room.data, h), control->hello);
+    std::byte *end = wire::encode(wire::encode(room.data, h), control->hello);
     const std::size_t used = static_cast<std::size_t>(end - room.data);
     wire::seal({room.data, used});
     c.port->commit(c.path, room, static_cast<std::uint32_t>(used));
@@ -232,8 +229,8 @@ void Endpoint::Impl::send_bye(Conn &c) {
   if (!c.opened || !c.path_up)
     return;
   close_open();
-  constexpr std::uint32_t most = wire::packet_header_size + wire::AckBlock::fixed_size +
-                                 8 * wire::AckBlock::max_sack_words;
+  constexpr std::uint32_t most =
+      wire::packet_header_size + wire::AckBlock::fixed_size + 8 * wire::AckBlock::max_sack_words;
   const link::TxRoom room = c.port->reserve(c.path, most);
   if (!room.data)
     return;
@@ -241,8 +238,8 @@ void Endpoint::Impl::send_bye(Conn &c) {
   h.type = wire::PacketType::bye;
   h.token = c.session.peer_token();
   h.flags = wire::packet_flag::checksummed;
-  std::byte *end = put_ack(c, room.data + wire::packet_header_size,
-                           most - wire::packet_header_size, h.flags);
+  std::byte *end =
+      put_ack(c, room.data + wire::packet_header_size, most - wire::packet_header_size, h.flags);
   const std::size_t len = static_cast<std::size_t>(end - room.data);
   wire::encode(room.data, h);
   wire::seal({room.data, len});
@@ -265,7 +262,9 @@ void Endpoint::Impl::give_packet(Packet *packet) {
   free_packets_ = packet;
 }
 
-void Endpoint::Impl::acked(session::TxPacket *packet) { give_packet(static_cast<Packet *>(packet)); }
+void Endpoint::Impl::acked(session::TxPacket *packet) {
+  give_packet(static_cast<Packet *>(packet));
+}
 
 // --- What the operation layer asks for
 

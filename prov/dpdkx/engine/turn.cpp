@@ -43,9 +43,8 @@ unsigned Endpoint::Impl::turn() {
 }
 
 unsigned Endpoint::Impl::poll(Attachment &a) {
-  while (const unsigned n = a.port->poll_events(events_.data(), events_.size(), now_)) [[unlikely]]
-    for (unsigned i = 0; i < n; ++i)
-      on_path_event(a, events_[i]);
+  while (const unsigned n = a.port->poll_events(events_.data(), events_.size(), now_))
+    [[unlikely]] for (unsigned i = 0; i < n; ++i) on_path_event(a, events_[i]);
 
   const unsigned n = a.port->poll(burst_.data(), burst_.size());
   if (n == 0)

@@ -21,10 +21,10 @@
 namespace dpdkx::link {
 
 struct Traits {
-  bool lossless;  // every committed datagram arrives, once, while the peer lives
-  bool ordered;   // and in the order of commits
-  bool checksum;  // the engine must checksum: the link may deliver corrupt bytes
-  bool can_pull;  // pull() can read a peer's memory
+  bool lossless;              // every committed datagram arrives, once, while the peer lives
+  bool ordered;               // and in the order of commits
+  bool checksum;              // the engine must checksum: the link may deliver corrupt bytes
+  bool can_pull;              // pull() can read a peer's memory
   std::uint32_t max_datagram; // largest datagram a path can carry, bytes
 };
 
@@ -50,10 +50,10 @@ struct RxDatagram {
 };
 
 enum class PathEventKind : std::uint8_t {
-  accepted,   // a peer opened a path to this port (links with connections)
-  up,         // open_path() has been resolved; datagrams can flow
-  failed,     // open_path() came to nothing; `error` says why; path is closed by the caller
-  peer_gone,  // the peer's process or endpoint has ended, and everything it sent has been polled
+  accepted,  // a peer opened a path to this port (links with connections)
+  up,        // open_path() has been resolved; datagrams can flow
+  failed,    // open_path() came to nothing; `error` says why; path is closed by the caller
+  peer_gone, // the peer's process or endpoint has ended, and everything it sent has been polled
 };
 
 struct PathEvent {
@@ -64,8 +64,8 @@ struct PathEvent {
 
 struct PortCounters { // since the port was opened
   std::uint64_t rx_datagrams = 0, rx_bytes = 0, tx_datagrams = 0, tx_bytes = 0;
-  std::uint64_t rx_dropped = 0;   // malformed, or no room
-  std::uint64_t tx_refused = 0;   // reserve() found no room
+  std::uint64_t rx_dropped = 0; // malformed, or no room
+  std::uint64_t tx_refused = 0; // reserve() found no room
 };
 
 class Port {

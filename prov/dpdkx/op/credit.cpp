@@ -29,7 +29,8 @@ void Messenger::spend(Peer &p, std::uint32_t charge) {
 // The peer is short of credit. It gets more if it is not for want of receives.
 void Messenger::grow_window(Peer &p) {
   const std::uint32_t unread = p.rx_used - p.rx_released;
-  const std::uint32_t most = static_cast<std::uint32_t>(limits_.unexpected_peer / wire::credit_unit);
+  const std::uint32_t most =
+      static_cast<std::uint32_t>(limits_.unexpected_peer / wire::credit_unit);
   const std::uint32_t more = std::min(p.rx_window, most > p.rx_window ? most - p.rx_window : 0);
   if (unread > p.rx_window / 2 || more == 0 ||
       promised_units_ + more > limits_.unexpected_pool / wire::credit_unit)

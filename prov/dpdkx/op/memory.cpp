@@ -16,8 +16,7 @@ void Memory::set(const iovec *from, std::size_t n, std::size_t total) {
 namespace {
 
 // Calls f(piece, bytes) for the pieces of [offset, offset + n).
-template <class F>
-std::size_t walk(const Memory &m, std::size_t offset, std::size_t n, F &&f) {
+template <class F> std::size_t walk(const Memory &m, std::size_t offset, std::size_t n, F &&f) {
   std::size_t done = 0;
   for (std::uint32_t i = 0; i < m.count && done < n; ++i) {
     if (offset >= m.iov[i].iov_len) {

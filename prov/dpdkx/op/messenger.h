@@ -170,7 +170,7 @@ private:
   std::vector<Unexpected *> claimed_;
   Unexpected *free_unexpected_ = nullptr;
   std::size_t promised_units_ = 0; // credit windows beyond the first, all peers
-  std::uint32_t first_window_ = 0;  // units
+  std::uint32_t first_window_ = 0; // units
   MessengerCounters counters_;
 };
 

@@ -29,13 +29,13 @@ struct Memory {
 };
 
 enum class TxStage : std::uint8_t {
-  queued,     // nothing sent
-  partial,    // a message in several parts, some sent
-  requested,  // rts sent
-  streaming,  // cts has come
-  streamed,   // all data handed to the session
-  waiting,    // for an ack, or the processed position
-  ended,      // fin has come
+  queued,    // nothing sent
+  partial,   // a message in several parts, some sent
+  requested, // rts sent
+  streaming, // cts has come
+  streamed,  // all data handed to the session
+  waiting,   // for an ack, or the processed position
+  ended,     // fin has come
 };
 
 struct TxOp : SlabItem {
@@ -47,11 +47,11 @@ struct TxOp : SlabItem {
   std::uint64_t flags = 0, tag = 0, data = 0;
   void *context = nullptr;
   MessageNumber mn;
-  PacketNumber last_pn;          // the last packet that carries a part of it
-  std::uint64_t offset = 0;      // bytes handed to the session
-  std::uint64_t wanted = 0;      // rendezvous: bytes the receiver takes
+  PacketNumber last_pn;     // the last packet that carries a part of it
+  std::uint64_t offset = 0; // bytes handed to the session
+  std::uint64_t wanted = 0; // rendezvous: bytes the receiver takes
   wire::OpId receiver = wire::OpId::none;
-  int status = 0;                // rendezvous: what fin said
+  int status = 0; // rendezvous: what fin said
 };
 
 struct RxOp : SlabItem, util_ext::PostedReceive {
@@ -75,12 +75,12 @@ struct Landing : SlabItem {
   RxOp *op = nullptr;               // null: unexpected
   Unexpected *unexpected = nullptr; // null: matched
   bool pulling = false;
-  std::size_t base = 0;             // where it starts in the receive's memory
+  std::size_t base = 0; // where it starts in the receive's memory
   MessageNumber mn;
-  std::uint64_t total = 0;          // of the message, bytes
-  std::uint64_t wanted = 0;         // as much as there is room for
+  std::uint64_t total = 0;  // of the message, bytes
+  std::uint64_t wanted = 0; // as much as there is room for
   std::uint64_t received = 0;
-  std::uint64_t flags = 0;          // FI_MSG or FI_TAGGED, FI_REMOTE_CQ_DATA
+  std::uint64_t flags = 0; // FI_MSG or FI_TAGGED, FI_REMOTE_CQ_DATA
   std::uint64_t tag = 0, data = 0;
   std::uint32_t charge = 0;
   bool want_processed = false;

@@ -65,9 +65,9 @@ struct Peer {
   MessageNumber rx_next;      // the next message to be executed
 
   // Credit, in units of wire::credit_unit, as positions that wrap.
-  std::uint32_t tx_used = 0, tx_limit = 0;      // what we have spent, and may spend
-  std::uint32_t rx_used = 0, rx_released = 0;   // what the peer has spent, and has back
-  std::uint32_t rx_window = 0, rx_told = 0;     // what it may have out; limit as last told
+  std::uint32_t tx_used = 0, tx_limit = 0;    // what we have spent, and may spend
+  std::uint32_t rx_used = 0, rx_released = 0; // what the peer has spent, and has back
+  std::uint32_t rx_window = 0, rx_told = 0;   // what it may have out; limit as last told
 
   std::uint16_t max_frames = 0;    // bytes of frames that one packet carries; 0: no session yet
   bool lossless : 1 = false;       // what has been handed over arrives

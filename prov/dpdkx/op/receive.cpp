@@ -149,10 +149,9 @@ void Messenger::peek(const ReceiveRequest &r) {
   if (!completers_.rx_cq)
     return;
   if (!u) {
-    completers_.rx_cq->write_error(
-        {.entry = {.op_context = r.context, .flags = kind, .tag = r.tag},
-         .err = FI_ENOMSG,
-         .prov_errno = FI_ENOMSG});
+    completers_.rx_cq->write_error({.entry = {.op_context = r.context, .flags = kind, .tag = r.tag},
+                                    .err = FI_ENOMSG,
+                                    .prov_errno = FI_ENOMSG});
     return;
   }
   completers_.rx_cq->write({.op_context = r.context,

@@ -26,7 +26,7 @@ public:
   std::uint32_t in_network() const { return in_network_.count; } // sent, neither acked nor lost
   std::uint32_t lost() const { return lost_.count; }             // waiting for their resend
   PacketNumber oldest() const { return oldest_; } // first unacknowledged, if not empty
-  const TxPacket *first() const; // that packet, or null
+  const TxPacket *first() const;                  // that packet, or null
   // Packet numbers from the oldest unacknowledged up to `next`.
   std::uint32_t span(PacketNumber next) const {
     return empty() ? 0 : static_cast<std::uint32_t>(next - oldest_);

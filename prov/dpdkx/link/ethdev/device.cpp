@@ -34,6 +34,8 @@ int EthdevDevice::open(const DeviceRequest &request, const DeviceOptions &option
   info_.bits_per_second = description_.speed_mbps * 1000000;
   if (int rc = nic_.open(request, options, description_, info_, error))
     return rc;
+  // The kernel does for its addresses, unless af_xdp keeps the questions from it.
+  answers_arp_ = !description_.kernel_has_address || request.spec.kind == net::DeviceKind::af_xdp;
   local_ = {info_.mac, description_.address.address, description_.vlan};
   neighbours_.emplace(net::NeighbourTable::Settings{.resolve_timeout = options.resolve_timeout});
   // Added twice, the later one holds: the setting.
@@ -202,7 +204,7 @@ void EthdevDevice::handle_arp(const net::ArpPacket &arp) {
   if (!arp.sender_ip.is_any())
     neighbours_->learn(arp.sender_ip, arp.sender_mac, now_,
                        asked && description_.address.contains(arp.sender_ip));
-  if (asked && !description_.kernel_has_address)
+  if (asked && answers_arp_)
     send_arp(net::ArpOperation::reply, arp.sender_mac, arp.sender_mac, arp.sender_ip);
 }
 
@@ -252,7 +254,7 @@ void EthdevDevice::run_tick(Time now) {
     next_tick_ = (now + start_retry).time_since_epoch().count();
     return;
   }
-  if (!description_.kernel_has_address && !std::exchange(announced_, true))
+  if (answers_arp_ && !std::exchange(announced_, true))
     send_arp(net::ArpOperation::request, net::Mac::broadcast(), {}, local_.ip);
   neighbours_->tick(now, requests_);
   for (const auto &[ip, to] : requests_)

@@ -95,6 +95,7 @@ private:
   net::DeviceDescription description_;
   DeviceInfo info_;
   net::LocalSide local_;
+  bool answers_arp_ = false;
   Nic nic_;
 
   mutable BurstLock receive_lock_;

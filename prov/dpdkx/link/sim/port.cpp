@@ -10,12 +10,12 @@ using Lock = std::unique_lock<std::mutex>;
 }
 
 SimPort::SimPort(Network::Core &core, Nic &nic, const Profile &profile)
-    : core_(core), nic_(nic), address_(nic.address),
-      traits_{.lossless = profile.lossless,
-              .ordered = profile.lossless,
-              .checksum = !profile.lossless,
-              .can_pull = profile.lossless,
-              .max_datagram = profile.max_datagram} {}
+    : core_(core), nic_(nic), address_(nic.address), traits_{.lossless = profile.lossless,
+                                                             .ordered = profile.lossless,
+                                                             .checksum = !profile.lossless,
+                                                             .can_pull = profile.lossless,
+                                                             .max_datagram = profile.max_datagram} {
+}
 
 SimPort::~SimPort() {
   Lock lock(core_.mutex);

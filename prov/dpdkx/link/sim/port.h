@@ -34,8 +34,8 @@ public:
   std::size_t waiting() const { return arrived_.size(); }
   bool deliver(Packet *); // false: not ours any more, and not taken
   void tell(PathEvent);
-  void detach(); // the end, as by SIGKILL
-  static SimPort *behind(const PathEnd &); // null: that path is no more
+  void detach();                                // the end, as by SIGKILL
+  static SimPort *behind(const PathEnd &);      // null: that path is no more
   static void give_back(const PathEnd &sender); // a datagram of a lossless path has been released
 
 private:
@@ -45,10 +45,10 @@ private:
     bool refused = false;  // reserve() had no room; wake when there is
     std::uint64_t serial = 0;
     Address peer;
-    PathEnd peer_end;            // lossless
-    std::uint32_t held = 0;      // lossless: datagrams sent and not yet released
-    std::uint32_t to_poll = 0;   // lossless: datagrams that have arrived
-    Time last_arrival{};         // lossless: of what has been sent so far, at the peer
+    PathEnd peer_end;          // lossless
+    std::uint32_t held = 0;    // lossless: datagrams sent and not yet released
+    std::uint32_t to_poll = 0; // lossless: datagrams that have arrived
+    Time last_arrival{};       // lossless: of what has been sent so far, at the peer
   };
 
   Path *path(PathId); // null, and misuse counted, when it isn't open

@@ -15,15 +15,15 @@ namespace dpdkx::link::sim {
 // the switch in the receiver's queue, and leaves it at the rate of the
 // receiver's cable.
 struct Profile {
-  std::uint64_t rate = 10'000'000'000; // bit/s in each direction; 0: takes no time
+  std::uint64_t rate = 10'000'000'000;            // bit/s in each direction; 0: takes no time
   Duration delay = std::chrono::microseconds(10); // one way between two such ports, half at each
-  std::uint32_t queue = 64;            // datagrams waiting for this port in the switch; more: dropped
-  std::uint32_t tx_ring = 256;         // datagrams not yet on the cable; more: reserve() refuses
-  std::uint32_t rx_ring = 4096;        // datagrams that nobody has polled; more: dropped
-  std::uint32_t max_datagram = 1472;   // 1500 B less IPv4 and UDP
-  std::uint32_t overhead = 66;         // bytes that each datagram takes on the cable besides its own:
-                                       // preamble, gap, Ethernet, IPv4, UDP
-  Duration resolve{};                  // open_path() takes that long
+  std::uint32_t queue = 64;          // datagrams waiting for this port in the switch; more: dropped
+  std::uint32_t tx_ring = 256;       // datagrams not yet on the cable; more: reserve() refuses
+  std::uint32_t rx_ring = 4096;      // datagrams that nobody has polled; more: dropped
+  std::uint32_t max_datagram = 1472; // 1500 B less IPv4 and UDP
+  std::uint32_t overhead = 66;       // bytes that each datagram takes on the cable besides its own:
+                                     // preamble, gap, Ethernet, IPv4, UDP
+  Duration resolve{};                // open_path() takes that long
 
   // Like the host link: lossless, ordered, connected; queue and rx_ring don't
   // count, tx_ring is what one path holds until it is released. Both ends of a

@@ -29,8 +29,8 @@ public:
   // Draws nothing for a probability of 0: faults that are off change no seed's run.
   bool chance(double probability) { return probability > 0 && unit() < probability; }
   Duration up_to(Duration longest) {
-    return Duration(static_cast<Duration::rep>(
-        below(static_cast<std::uint64_t>(longest.count()) + 1)));
+    return Duration(
+        static_cast<Duration::rep>(below(static_cast<std::uint64_t>(longest.count()) + 1)));
   }
 
 private:
