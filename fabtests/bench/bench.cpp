@@ -84,27 +84,48 @@ void run_getinfo(const bench_command &b) {
              times[0].size(), a, c, a - c, a - c <= 1 ? "met" : "MISSED");
 }
 
-void run_veth(results &r, const bench_command &b) {
+// What needs two namespaces, and so root.
+void run_devices(results &r, const bench_command &b) {
+  if (!b.wants("memif") && !b.wants("veth"))
+    return;
   if (geteuid() != 0) {
-    fmt::print(stderr, "veth: needs root; left out\n");
+    fmt::print(stderr, "memif and veth need root; left out\n");
     return;
   }
   const namespace_pair ns;
   if (!ns.ok()) {
-    fmt::print(stderr, "veth: {}\n", ns.error());
+    fmt::print(stderr, "memif and veth left out: {}\n", ns.error());
     return;
   }
-  run_section(r, veth_section(b.plan, ns), b.runs);
+  if (b.wants("memif"))
+    run_section(r, memif_section(b.plan, ns), b.runs);
+  if (b.wants("veth"))
+    run_section(r, veth_section(b.plan, ns), b.runs);
 }
+
+class scratch_folder {
+public:
+  scratch_folder()
+      : path_(std::filesystem::temp_directory_path() / ("fbench" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  scratch_folder(const scratch_folder &) = delete;
+  scratch_folder &operator=(const scratch_folder &) = delete;
+  ~scratch_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string path() const { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
 
 int run(const bench_command &b) {
   results r;
   if (b.wants("host"))
     run_section(r, host_section(b.plan), b.runs);
-  if (b.wants("memif"))
-    run_section(r, memif_section(b.plan), b.runs);
-  if (b.wants("veth"))
-    run_veth(r, b);
+  run_devices(r, b);
   print_tables(r);
   const auto verdicts = judge(r);
   print_verdicts(verdicts);
@@ -135,5 +156,7 @@ int main(int argc, char **argv) {
   CLI11_PARSE(app, argc, argv);
   if (b.plan.quick && runs->count() == 0)
     b.runs = 3;
+  const fabtest::scratch_folder scratch;
+  b.plan.scratch = scratch.path();
   return fabtest::run(b);
 }

@@ -24,6 +24,9 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+// A message of so many bytes in a frame with Ethernet, IPv4 and UDP headers around it.
+constexpr std::size_t headers = 14 + 20 + 8, smallest_frame = 64, largest_frame = 1514;
+
 constexpr std::uint16_t experimental_type = 0x88b5; // IEEE 802, for local experiments
 
 struct frame_header {
@@ -68,7 +71,7 @@ public:
 
   // A memif client can't start before its server listens.
   void start() {
-    const auto end = clock::now() + std::chrono::seconds(10);
+    const auto end = clock::now() + config().limit(30);
     rte_eth_link link{};
     while (rte_eth_dev_start(id_) != 0 && clock::now() < end)
       sched_yield();
@@ -86,7 +89,7 @@ public:
     while (!(m = rte_pktmbuf_alloc(pool_))) {
       rte_eth_tx_done_cleanup(id_, 0, 0);
     }
-    const auto length = static_cast<std::uint16_t>(std::max(size, sizeof(frame_header)));
+    const auto length = static_cast<std::uint16_t>(size);
     frame_header h{{255, 255, 255, 255, 255, 255},
                    {2, 0, 0, 0, 0, 0},
                    htobe16(experimental_type),
@@ -162,7 +165,10 @@ void measure(team &t, const bench_options &options, const dpdk_options &dpdk) {
   p.start();
   t.barrier();
   std::uint32_t turn = 0;
-  for (const std::size_t size : options.sizes) {
+  for (const std::size_t message : options.sizes) {
+    const std::size_t size = std::max(message + headers, smallest_frame);
+    if (size > largest_frame)
+      continue;
     auto values = sample(t, options.how, [&](std::uint64_t repetitions) {
       for (std::uint64_t i = 0; i < repetitions; ++i)
         ping_pong(t, p, ++turn, size);
@@ -170,7 +176,7 @@ void measure(team &t, const bench_options &options, const dpdk_options &dpdk) {
     finish(t, p, turn, size);
     for (auto &v : values)
       v /= 2000;
-    print_figure(t, {dpdk.name, "us", size}, values);
+    print_figure(t, {dpdk.name, "us", message}, values);
     t.barrier();
   }
   // Neither polls any more: a memif peer that ends takes its memory with it.
@@ -184,7 +190,7 @@ int main(int argc, char **argv) {
   CLI::App app("Measures a DPDK device between two processes.");
   fabtest::bench_options options;
   fabtest::dpdk_options dpdk;
-  options.sizes = {64, 256, 1024, 1500};
+  options.sizes = {8, 256, 1024, 1400};
   add_bench_options(app, options);
   app.add_option("--device", dpdk.devices, "EAL's vdev string, one for each rank")->required();
   app.add_option("--name", dpdk.name, "what to call the figures");

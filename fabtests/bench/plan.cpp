@@ -56,10 +56,12 @@ bool built(const plan_options &o, const std::string &name) {
   return std::filesystem::exists(o.folder + "/" + name);
 }
 
-device_pair memif(const std::string &id) {
+// The control socket has a path: abstract ones don't reach across namespaces.
+device_pair memif(const plan_options &o, const std::string &id) {
   const auto end = [&](const char *role) {
-    return fmt::format("net_memif0,role={},socket-abstract=yes,socket=bench{}{},id=0,bsize=2048",
-                       role, getpid(), id);
+    return fmt::format(
+        "net_memif0,role={},socket-abstract=no,socket={}/memif_{}_{},id=0,bsize=2048", role,
+        o.scratch, getpid(), id);
   };
   return {end("server"), end("client")};
 }
@@ -85,16 +87,16 @@ section host_section(const plan_options &o) {
   return s;
 }
 
-section memif_section(const plan_options &o) {
+section memif_section(const plan_options &o, const namespace_pair &ns) {
   section s{"memif", {}};
   if (!built(o, "floor_dpdk"))
     return s;
-  // Two hosts that only the device joins: addresses come from FI_DPDKX_ADDR, and the ranks must not
-  // find each other by the host link.
-  contestant ours = dpdkx_on(o, "8,256,1024", memif("x"));
+  contestant ours = dpdkx_on(o, "8,256,1024", memif(o, "x"));
   append(ours.run, {"--rank-env", "0:FI_DPDKX_ADDR=10.98.0.1/24", "--rank-env",
                     "1:FI_DPDKX_ADDR=10.98.0.2/24", "--node", "10.98.0.1,10.98.0.2"});
-  s.contestants = {ours, raw(o, memif("r"))};
+  s.contestants = {ours, raw(o, memif(o, "r"))};
+  for (auto &c : s.contestants)
+    append(c.run, {"--netns", ns.names()});
   return s;
 }
 

@@ -25,12 +25,14 @@ struct section {
 };
 
 struct plan_options {
-  std::string folder; // where the measuring programs are
+  std::string folder;  // where the measuring programs are
+  std::string scratch; // an empty folder for sockets
   bool quick = false;
 };
 
 section host_section(const plan_options &o);
-section memif_section(const plan_options &o);
+// In two namespaces too: there dpdkx finds no shared memory between its ranks.
+section memif_section(const plan_options &o, const namespace_pair &ns);
 section veth_section(const plan_options &o, const namespace_pair &ns);
 
 } // namespace fabtest

@@ -24,6 +24,15 @@ struct table {
   std::string section, what, unit;
   std::set<std::size_t> sizes;
   std::vector<std::string> columns;
+
+  // Those that a ratio is shown against: not the first itself, nor what carries no messages.
+  [[nodiscard]] std::vector<std::string> compared() const {
+    std::vector<std::string> names;
+    for (const auto &c : columns)
+      if (c != columns.front() && c != "flag" && c != "ring" && c != "kernel_udp")
+        names.push_back(c);
+    return names;
+  }
 };
 
 std::vector<table> tables_of(const results &r) {
@@ -51,13 +60,13 @@ void print_row(const results &r, const table &t, std::size_t size) {
   for (const auto &column : t.columns) {
     const series *s = r.find({t.section, t.what, size, column});
     if (s)
-      fmt::print("  {:>9.3f} {:>9}", s->median(), fmt::format("({:.3f})", s->best_tenth()));
+      fmt::print("  {:>8.3f} {:>9}", s->median(), fmt::format("({:.3f})", s->best_tenth()));
     else
-      fmt::print("  {:>19}", "-");
+      fmt::print("  {:>18}", "-");
   }
-  for (std::size_t i = 1; i < t.columns.size(); ++i) {
-    const auto other = r.median(t.section, t.what, size, t.columns[i]);
-    fmt::print("  {:>11}", own && other ? fmt::format("{:.2f}", *own / *other) : "-");
+  for (const auto &name : t.compared()) {
+    const auto other = r.median(t.section, t.what, size, name);
+    fmt::print("  {:>12}", own && other ? fmt::format("{:.2f}", *own / *other) : "-");
   }
   fmt::print("\n");
 }
@@ -92,9 +101,9 @@ void print_tables(const results &r) {
     fmt::print("\n{}: {} [{}], median (best 10 %), then {} / each other\n{:>9}", t.section, t.what,
                t.unit, t.columns.front(), "bytes");
     for (const auto &column : t.columns)
-      fmt::print("  {:>19}", column);
-    for (std::size_t i = 1; i < t.columns.size(); ++i)
-      fmt::print("  {:>11}", "/" + t.columns[i]);
+      fmt::print("  {:>18}", column);
+    for (const auto &name : t.compared())
+      fmt::print("  {:>12}", "/" + name);
     fmt::print("\n");
     for (const std::size_t size : t.sizes)
       print_row(r, t, size);

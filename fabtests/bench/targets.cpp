@@ -61,10 +61,10 @@ void judge_sheet::host() {
 }
 
 void judge_sheet::devices() {
-  const auto raw = r_.best_tenth("memif", "latency", 64, "raw");
+  const auto raw = r_.best_tenth("memif", "latency", 8, "raw");
   at_most("memif 8 B, p10", "raw one way + 0.4 us", r_.best_tenth("memif", "latency", 8, us),
           raw ? std::optional(*raw + 0.4) : std::nullopt);
-  at_most("veth 8 B", "1.3 x raw", latency("veth", 8, us), times(1.3, latency("veth", 64, "raw")));
+  at_most("veth 8 B", "1.3 x raw", latency("veth", 8, us), times(1.3, latency("veth", 8, "raw")));
   for (const std::size_t size : {8, 256, 1024, 2048, 4096, 16384, 65536})
     at_most(fmt::format("veth {} B", size), "kernel TCP", latency("veth", size, us),
             latency("veth", size, "kernel_tcp"));

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // FI_PEEK, FI_CLAIM, FI_DISCARD on tagged receives (fi_tagged(3)).
+//
+// A peek that finds its message reports length, tag, CQ data and source, also when it discards the
+// message. In 1.17 ofi_rxm and ofi_rxd leave out length (FI_DISCARD), data and source, and a
+// discarded rendezvous never completes at their sender.
 #include "common/case.h"
 #include "common/forms.h"
 #include "common/settings.h"

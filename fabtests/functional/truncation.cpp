@@ -2,6 +2,9 @@
 //
 // A message longer than its receive: FI_ETRUNC at the receiver with the missing part counted, not a
 // byte behind the buffer, success at the sender, and an endpoint that lives on.
+//
+// fi_cq(3): len is what was placed into the buffer, olen what didn't fit, err is positive. In 1.17
+// ofi_rxm reports the whole length and no olen, shm a negative err, ofi_rxd no error at all.
 #include "common/case.h"
 #include "common/forms.h"
 

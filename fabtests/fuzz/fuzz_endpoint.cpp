@@ -137,7 +137,7 @@ private:
   void step() {
     const std::uint8_t command = in_.byte();
     const NodeId node = command >> 7;
-    switch (command % 14) {
+    switch (command % 15) {
     case 0:
     case 1:
       return send(node);
@@ -162,6 +162,10 @@ private:
       return world_.run_for(50ms * in_.byte());
     case 12:
       return cancel();
+    case 13: // its service thread alone answers
+      if (world_.alive(node))
+        world_.compute_until(node, world_.now() + 20ms * in_.byte());
+      return;
     default:
       return restart(node);
     }
@@ -189,7 +193,8 @@ private:
     if (!world_.alive(at))
       return;
     static constexpr std::size_t sizes[] = {0, 8, 900, 20'000, 100'000};
-    static constexpr std::uint64_t flags[] = {0, 0, FI_MULTI_RECV, FI_PEEK, FI_PEEK | FI_DISCARD};
+    static constexpr std::uint64_t flags[] = {
+        0, 0, FI_MULTI_RECV, FI_PEEK, FI_PEEK | FI_DISCARD, FI_PEEK | FI_CLAIM};
     const std::uint8_t how = in_.byte();
     ReceiveHow h;
     if (how & 1)
@@ -307,6 +312,17 @@ private:
 };
 
 } // namespace
+
+// libFuzzer's entropic schedule takes longer than the run that it schedules.
+extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  static std::vector<char *> arguments(*argv, *argv + *argc);
+  static char option[] = "-entropic=0";
+  arguments.insert(arguments.begin() + 1, option);
+  arguments.push_back(nullptr);
+  *argc = static_cast<int>(arguments.size()) - 1;
+  *argv = arguments.data();
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
   try {

@@ -1,7 +1,8 @@
 # libFuzzer programs, built by a configure with --enable-fuzz and run by
 # "make check-fuzz".
 if ENABLE_FUZZ
-fuzz_programs += fabtests/fuzz/fuzz_wire fabtests/fuzz/fuzz_session fabtests/fuzz/fuzz_net
+fuzz_programs += fabtests/fuzz/fuzz_wire fabtests/fuzz/fuzz_session \
+	fabtests/fuzz/fuzz_net fabtests/fuzz/fuzz_endpoint
 fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
 
 fabtests_fuzz_fuzz_wire_SOURCES = fabtests/fuzz/fuzz_wire.cpp
@@ -16,5 +17,10 @@ fabtests_fuzz_fuzz_net_SOURCES = fabtests/fuzz/fuzz_net.cpp
 fabtests_fuzz_fuzz_net_LDFLAGS = $(fuzz_ldflags)
 fabtests_fuzz_fuzz_net_LDADD = $(net_libs)
 
-noinst_PROGRAMS += fabtests/fuzz/fuzz_wire fabtests/fuzz/fuzz_session fabtests/fuzz/fuzz_net
+fabtests_fuzz_fuzz_endpoint_SOURCES = fabtests/fuzz/fuzz_endpoint.cpp $(sim_world_sources)
+fabtests_fuzz_fuzz_endpoint_CPPFLAGS = $(sim_cppflags)
+fabtests_fuzz_fuzz_endpoint_LDFLAGS = $(fuzz_ldflags)
+fabtests_fuzz_fuzz_endpoint_LDADD = $(sim_libs)
+
+noinst_PROGRAMS += $(fuzz_programs)
 endif

@@ -1,1 +1,69 @@
-# Programs of fabtests/sim: check_PROGRAMS += ..., TESTS += ...
+# Endpoints on a simulated network: the real engine on a virtual clock. Each
+# program runs its cases with fixed seeds; see sim/common/case.h.
+
+sim_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/fabtests $(FMT_CFLAGS)
+sim_libs = $(engine_libs) liblink_sim.la $(FMT_LIBS)
+
+sim_world_sources = \
+	fabtests/sim/common/book.h \
+	fabtests/sim/common/calls.cpp \
+	fabtests/sim/common/check.cpp \
+	fabtests/sim/common/check.h \
+	fabtests/sim/common/domain.h \
+	fabtests/sim/common/node.cpp \
+	fabtests/sim/common/node.h \
+	fabtests/sim/common/op.h \
+	fabtests/sim/common/payload.cpp \
+	fabtests/sim/common/payload.h \
+	fabtests/sim/common/trace.cpp \
+	fabtests/sim/common/trace.h \
+	fabtests/sim/common/world.cpp \
+	fabtests/sim/common/world.h
+sim_case_sources = \
+	fabtests/sim/common/case.cpp \
+	fabtests/sim/common/case.h \
+	fabtests/sim/common/matching_model.cpp \
+	fabtests/sim/common/matching_model.h \
+	fabtests/sim/common/traffic.cpp \
+	fabtests/sim/common/traffic.h
+
+# Compiled once for all of them.
+EXTRA_LTLIBRARIES = libsim.la
+libsim_la_SOURCES = $(sim_world_sources) $(sim_case_sources)
+libsim_la_CPPFLAGS = $(sim_cppflags)
+
+sim_programs = \
+	fabtests/sim/delivery \
+	fabtests/sim/failures \
+	fabtests/sim/random_calls \
+	fabtests/sim/scale \
+	fabtests/sim/semantics \
+	fabtests/sim/threads
+
+fabtests_sim_delivery_SOURCES = fabtests/sim/delivery.cpp
+fabtests_sim_delivery_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_delivery_LDADD = libsim.la $(sim_libs)
+
+fabtests_sim_failures_SOURCES = fabtests/sim/failures.cpp
+fabtests_sim_failures_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_failures_LDADD = libsim.la $(sim_libs)
+
+fabtests_sim_random_calls_SOURCES = fabtests/sim/random_calls.cpp
+fabtests_sim_random_calls_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_random_calls_LDADD = libsim.la $(sim_libs)
+
+fabtests_sim_scale_SOURCES = fabtests/sim/scale.cpp
+fabtests_sim_scale_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_scale_LDADD = libsim.la $(sim_libs)
+
+fabtests_sim_semantics_SOURCES = fabtests/sim/semantics.cpp
+fabtests_sim_semantics_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_semantics_LDADD = libsim.la $(sim_libs)
+
+fabtests_sim_threads_SOURCES = fabtests/sim/threads.cpp
+fabtests_sim_threads_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_threads_LDADD = libsim.la $(sim_libs)
+
+check_PROGRAMS += $(sim_programs)
+TESTS += $(sim_programs)
+tsan_tests += fabtests/sim/threads

@@ -219,7 +219,7 @@ const Case active{"scale__thousand_active_peers_of_ten_thousand", 1, [](std::uin
                     note(fmt::format("all with one: {} ms", world.since_start() / 1ms));
                     Traffic traffic(world,
                                     {.messages = 20'000, .largest = 10'000, .largest_any = 10'000});
-                    note(fmt::format("all with all: {} ms", traffic.run(60s) / 1ms));
+                    note(fmt::format("all with all: {} us", traffic.run(60s) / 1us));
                   }};
 
 } // namespace

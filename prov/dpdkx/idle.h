@@ -37,9 +37,9 @@ public:
 
   bool crowded() const { return !fixed_ && limit_.load(std::memory_order_relaxed) != quiet_turns; }
 
-  static constexpr std::uint32_t quiet_turns = 512; // some 30 us of polling: the yield costs 1 %
-  static constexpr std::uint32_t crowded_turns = 8; // some 0.5 us
-  static constexpr std::uint32_t calm_yields = 64;  // in a row, until it counts as quiet again
+  static constexpr std::uint32_t quiet_turns = 2048; // some 50 us of polling: the yield costs 1 %
+  static constexpr std::uint32_t crowded_turns = 16; // some 0.4 us
+  static constexpr std::uint32_t calm_yields = 64;   // in a row, until it counts as quiet again
   static constexpr Duration busy_yield = std::chrono::microseconds(2);
 
 private:

@@ -18,6 +18,20 @@ using namespace hosts;
 
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool sanitized = false;
+#endif
+
+// Sanitizers have memory of their own.
+void skip_if_sanitized() {
+  if (sanitized)
+    throw Skip("memory can't be measured under a sanitizer");
+}
+
 struct Process {
   cpu_set_t affinity;
   sigset_t blocked;
@@ -150,6 +164,7 @@ static void start__other_threads_go_on_printing(void **) {
 static void start__takes_little_address_space(void **) {
   // No more address space than needed: core dumps, and limits on it.
   run({}, {[](Host &host) {
+        skip_if_sanitized();
         auto device = open(request(host.interface()));
         std::ifstream file("/proc/self/statm");
         long pages = 0;
@@ -160,6 +175,7 @@ static void start__takes_little_address_space(void **) {
 
 static void open__and_close_many_times_leak_nothing(void **) {
   run({}, {[](Host &host) {
+        skip_if_sanitized();
         std::size_t files = 0;
         long resident = 0;
         for (int i = 0; i < 12; ++i) {

@@ -38,6 +38,7 @@ namespace {
 
 constexpr auto patience = std::chrono::seconds(10);
 constexpr int case_timeout_ms = 60000;
+constexpr int skip_code = 77;
 
 class Namespaces {
 public:
@@ -103,6 +104,9 @@ Shared *make_shared_memory(std::size_t processes) {
     CHECK(namespaces == nullptr || namespaces->enter(host.rank()));
     part(host);
     code = 0;
+  } catch (const Skip &why) {
+    std::fprintf(stderr, "host %d: skipped: %s\n", host.rank(), why.what());
+    code = skip_code;
   } catch (const std::exception &fault) {
     std::fprintf(stderr, "host %d: %s\n", host.rank(), fault.what());
   }
@@ -115,7 +119,8 @@ struct Process {
   int fd;
 };
 
-bool wait_for(const std::vector<Process> &processes) {
+// Whether all were good; those that skipped count as such.
+bool wait_for(const std::vector<Process> &processes, bool &skipped) {
   std::vector<pollfd> fds;
   for (const auto &process : processes)
     fds.push_back({process.fd, POLLIN, 0});
@@ -133,6 +138,9 @@ bool wait_for(const std::vector<Process> &processes) {
         continue;
       int status = 0;
       waitpid(processes[i].pid, &status, 0);
+      bool skips = WIFEXITED(status) && WEXITSTATUS(status) == skip_code;
+      skipped = skipped || skips;
+      status = skips ? 0 : status;
       if (status != 0)
         std::fprintf(stderr, "process %zu ended with status 0x%x\n", i, status);
       good = good && status == 0;
@@ -150,7 +158,8 @@ bool wait_for(const std::vector<Process> &processes) {
   return good;
 }
 
-void run_parts(const std::vector<Part> &parts, const Namespaces *namespaces) {
+// False: skipped.
+bool run_parts(const std::vector<Part> &parts, const Namespaces *namespaces) {
   auto *shared = make_shared_memory(parts.size());
   std::vector<Process> processes;
   std::fflush(nullptr);
@@ -161,28 +170,34 @@ void run_parts(const std::vector<Part> &parts, const Namespaces *namespaces) {
       be_process(parts[i], Host(*shared, static_cast<int>(i % 2)), namespaces);
     processes.push_back({pid, static_cast<int>(syscall(SYS_pidfd_open, pid, 0))});
   }
-  bool good = wait_for(processes);
+  bool skipped = false, good = wait_for(processes, skipped);
   munmap(shared, sizeof(Shared));
   assert_true(good);
+  return !skipped;
 }
 
 } // namespace
 
 void run(const Setup &setup, std::vector<Part> parts) {
-  const char *why_not;
+  bool done = false;
   {
     Namespaces namespaces;
-    why_not = namespaces.make(setup);
-    if (why_not == nullptr)
-      run_parts(parts, &namespaces);
+    if (const char *why_not = namespaces.make(setup))
+      print_message("skipped: %s\n", why_not);
+    else
+      done = run_parts(parts, &namespaces);
   }
-  if (why_not != nullptr) {
-    print_message("skipped: %s\n", why_not);
+  std::vector<Part>().swap(parts); // skip() returns by longjmp
+  if (!done)
     skip();
-  }
 }
 
-void run_here(std::vector<Part> parts) { run_parts(parts, nullptr); }
+void run_here(std::vector<Part> parts) {
+  bool done = run_parts(parts, nullptr);
+  std::vector<Part>().swap(parts);
+  if (!done)
+    skip();
+}
 
 bool shell(const std::string &command) { return std::system(command.c_str()) == 0; }
 

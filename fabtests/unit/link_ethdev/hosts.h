@@ -25,6 +25,11 @@ using namespace dpdkx;
                : throw std::runtime_error(std::string(__FILE__ ":") + std::to_string(__LINE__) +   \
                                           ": " #condition))
 
+// Thrown by a part: the case is skipped.
+struct Skip : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 struct Shared;
 
 // A process's view of the case.

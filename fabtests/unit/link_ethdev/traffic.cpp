@@ -141,6 +141,7 @@ static void traffic__one_that_never_polls_loses_only_its_own(void **) {
     End busy(device, 5001), idle(device, 5002);
     auto to_busy = busy.connect(at(host.peer_ip(), 5001));
     auto to_idle = idle.connect(at(host.peer_ip(), 5002));
+    host.meet();
     for (unsigned i = 0; i < many; ++i) {
       if (host.rank() == 0) {
         idle.send(to_idle, pattern(64, i));
@@ -271,6 +272,7 @@ static void paths__through_a_gateway(void **) {
              auto device = open(request(host.interface()));
              End end(device, 5000);
              auto path = end.connect(at({0x0a580001}, 5000));
+             host.meet();
              end.send(path, pattern(100, 1));
              auto got = end.receive();
              CHECK(got.bytes == pattern(50, 2) && got.path == path);
@@ -283,6 +285,7 @@ static void paths__through_a_gateway(void **) {
              // off-link for it, through rank 0.
              auto device = open(request("dpx1", "10.88.0.1/16"));
              End end(device, 5000);
+             host.meet();
              link::RxDatagram datagram;
              while (end.port().poll(&datagram, 1) == 0)
                sched_yield();
@@ -375,6 +378,18 @@ static void vlan__tagged_traffic_only(void **) {
   run_both({.addresses = false}, [](Host &host) {
     auto device = open(request(host.interface(), to_string(host.ip()) + "/24,,100"));
     echo_sizes(host, {0, 8, 1000, 1468}, device);
+  });
+}
+
+static void af_xdp__every_size_arrives_intact(void **) {
+  run_both({}, [](Host &host) {
+    auto what = request(std::string("xdp:") + host.interface());
+    std::shared_ptr<link::Device> device;
+    std::string error;
+    if (dpdkx_ethdev_module()->open_device(what, {}, device, error) != 0)
+      throw Skip(error);
+    CHECK(device->info().driver == "net_af_xdp");
+    echo_sizes(host, {0, 8, 1000, 1472}, device);
   });
 }
 
@@ -472,6 +487,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(arp__is_answered_once),
     cmocka_unit_test(arp__without_kernel_addresses_both_devices_resolve),
     cmocka_unit_test(vlan__tagged_traffic_only),
+    cmocka_unit_test(af_xdp__every_size_arrives_intact),
     cmocka_unit_test(wait__fd_is_readable_when_something_arrives),
     cmocka_unit_test(wait__another_ports_poll_wakes),
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// Connections by address: open addressing, eight bytes a slot, since an idle
+// Connections by address: open addressing, four bytes a slot, since an idle
 // peer may cost next to nothing.
 #pragma once
 
-#include "dpdkx/engine/conn.h"
+#include "dpdkx/engine/conn_table.h"
 
 #include <vector>
 
@@ -12,21 +12,23 @@ namespace dpdkx::engine {
 
 class AddressTable {
 public:
+  explicit AddressTable(const ConnTable &conns) : conns_(conns) {}
+
   Conn *find(const Address &a) const {
     if (slots_.empty())
       return nullptr;
     for (std::size_t i = home(a);; i = (i + 1) & mask()) {
-      if (!slots_[i])
+      if (slots_[i] == none)
         return nullptr;
-      if (slots_[i]->address == a)
-        return slots_[i];
+      if (Conn &c = conns_.at(slots_[i]); c.address == a)
+        return &c;
     }
   }
 
   void insert(Conn *c) {
     if ((used_ + 1) * 4 > slots_.size() * 3)
       grow();
-    put(c);
+    put(ConnTable::index_of(*c));
     ++used_;
   }
 
@@ -34,22 +36,22 @@ public:
     if (slots_.empty())
       return;
     std::size_t i = home(c->address);
-    while (slots_[i] != c) {
-      if (!slots_[i])
+    while (slots_[i] != ConnTable::index_of(*c)) {
+      if (slots_[i] == none)
         return;
       i = (i + 1) & mask();
     }
     // Close the gap, so that no search stops short.
     for (std::size_t j = i;;) {
-      slots_[i] = nullptr;
+      slots_[i] = none;
       std::size_t h;
       do {
         j = (j + 1) & mask();
-        if (!slots_[j]) {
+        if (slots_[j] == none) {
           --used_;
           return;
         }
-        h = home(slots_[j]->address);
+        h = home(conns_.at(slots_[j]).address);
       } while (((j - h) & mask()) < ((j - i) & mask()));
       slots_[i] = slots_[j];
       i = j;
@@ -59,21 +61,23 @@ public:
 private:
   std::size_t mask() const { return slots_.size() - 1; }
   std::size_t home(const Address &a) const { return AddressHash{}(a)&mask(); }
-  void put(Conn *c) {
-    std::size_t i = home(c->address);
-    while (slots_[i])
+  void put(std::uint32_t index) {
+    std::size_t i = home(conns_.at(index).address);
+    while (slots_[i] != none)
       i = (i + 1) & mask();
-    slots_[i] = c;
+    slots_[i] = index;
   }
   void grow() {
-    std::vector<Conn *> old(slots_.empty() ? 16 : slots_.size() * 2);
+    std::vector<std::uint32_t> old(slots_.empty() ? 16 : slots_.size() * 2, none);
     old.swap(slots_);
-    for (Conn *c : old)
-      if (c)
-        put(c);
+    for (const std::uint32_t index : old)
+      if (index != none)
+        put(index);
   }
 
-  std::vector<Conn *> slots_;
+  static constexpr std::uint32_t none = 0xffffffff;
+  const ConnTable &conns_;
+  std::vector<std::uint32_t> slots_; // numbers of connections
   std::size_t used_ = 0;
 };
 

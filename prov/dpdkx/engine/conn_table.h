@@ -34,7 +34,7 @@ public:
   }
 
   void destroy(Conn &c) {
-    const std::uint32_t index = index_of(c.session.local_token());
+    const std::uint32_t index = index_of(c);
     Chunk &chunk = *chunks_[index / chunk_size];
     c.~Conn();
     chunk.taken &= ~(std::uint64_t{1} << index % chunk_size);
@@ -50,6 +50,12 @@ public:
       return nullptr;
     Conn *c = chunk.at(index % chunk_size);
     return c->session.local_token() == token ? c : nullptr;
+  }
+
+  // Other tables name a connection by its number: half of what a pointer takes.
+  static std::uint32_t index_of(const Conn &c) { return index_of(c.session.local_token()); }
+  Conn &at(std::uint32_t index) const {
+    return *chunks_[index / chunk_size]->at(index % chunk_size);
   }
 
   // `f` may destroy the one it is given.

@@ -78,7 +78,8 @@ Conn *Endpoint::Impl::dial(const Address &a) {
   int error = 0;
   link::Port *port = route(a, path, error);
   Conn *c = make_conn(a, port);
-  c->dialling.reset(new Dialling{now_});
+  c->dialling = true;
+  dialling_[c] = {now_};
   if (error == -ECONNREFUSED)
     refused(*c);
   else if (error)
@@ -90,17 +91,18 @@ Conn *Endpoint::Impl::dial(const Address &a) {
 
 // Nobody answers there yet: again, for a while.
 void Endpoint::Impl::refused(Conn &c) {
-  const Duration waited = now_ - c.dialling->since;
+  Dialling &dialling = dialling_[&c];
+  const Duration waited = now_ - dialling.since;
   if (waited >= config_.connect_timeout) {
     doom(c, ECONNREFUSED);
     return;
   }
-  c.dialling->retry_at = now_ + std::clamp<Duration>(waited / 4, first_retry, last_retry);
-  timers_.at_latest(c, c.dialling->retry_at);
+  dialling.retry_at = now_ + std::clamp<Duration>(waited / 4, first_retry, last_retry);
+  timers_.at_latest(c, dialling.retry_at);
 }
 
 void Endpoint::Impl::redial(Conn &c) {
-  c.dialling->retry_at = never;
+  dialling_[&c].retry_at = never;
   const int error = c.port->open_path(c.address, c.path);
   if (error == -ECONNREFUSED)
     refused(c);
@@ -110,16 +112,28 @@ void Endpoint::Impl::redial(Conn &c) {
     set_path(attachment(c), c.path, &c);
 }
 
-void Endpoint::Impl::set_path(Attachment &a, link::PathId path, Conn *c) {
+void Endpoint::Impl::end_dialling(Conn &c) {
+  if (c.dialling)
+    dialling_.erase(&c);
+  c.dialling = false;
+}
+
+void Endpoint::Impl::set_path(Attachment &a, link::PathId path, const Conn *c) {
   const auto i = static_cast<std::uint32_t>(path);
-  if (a.by_path.size() <= i)
-    a.by_path.resize(i + 1);
-  a.by_path[i] = c;
+  if (a.by_path.size() <= i) {
+    a.by_path.reserve(i + i / 8 + 16);
+    a.by_path.resize(i + 1, no_conn);
+  }
+  a.by_path[i] = c ? ConnTable::index_of(*c) : no_conn;
+}
+
+Conn *Endpoint::Impl::on_path(const Attachment &a, link::PathId path) const {
+  const auto i = static_cast<std::uint32_t>(path);
+  return i < a.by_path.size() && a.by_path[i] != no_conn ? &conns_.at(a.by_path[i]) : nullptr;
 }
 
 void Endpoint::Impl::on_path_event(Attachment &a, const link::PathEvent &e) {
-  const auto i = static_cast<std::uint32_t>(e.path);
-  Conn *c = i < a.by_path.size() ? a.by_path[i] : nullptr;
+  Conn *c = on_path(a, e.path);
   switch (e.kind) {
   case link::PathEventKind::accepted:
     set_path(a, e.path, nullptr); // whose it is, the handshake tells
@@ -132,7 +146,7 @@ void Endpoint::Impl::on_path_event(Attachment &a, const link::PathEvent &e) {
     a.port->close_path(e.path);
     if (!c)
       return;
-    a.by_path[i] = nullptr;
+    set_path(a, e.path, nullptr);
     c->path = link::PathId::none;
     if (e.error == -ECONNREFUSED && &a == &host_ && c->dialling)
       refused(*c);
@@ -158,7 +172,7 @@ void Endpoint::Impl::on_path_gone(Attachment &a, link::PathId path, Conn *c) {
     if (c->path == path)
       c->path = c->other_path;
     c->other_path = link::PathId::none;
-    a.by_path[static_cast<std::uint32_t>(path)] = nullptr;
+    set_path(a, path, nullptr);
   }
   a.port->close_path(path);
 }
@@ -167,7 +181,7 @@ void Endpoint::Impl::path_came_up(Conn &c) {
   if (log_enabled(LogLevel::debug))
     log(LogLevel::debug, "path to " + to_string(c.address) + " is up");
   c.path_up = true;
-  c.dialling.reset();
+  end_dialling(c);
   if (c.session.state() == session::State::idle)
     c.session.open(now_);
   send_control(c);
@@ -279,7 +293,7 @@ bool Endpoint::Impl::take_path(Conn &c, Attachment &a, const link::RxDatagram &d
     if (c.path == link::PathId::none) {
       c.path = d.path;
       c.path_up = true;
-      c.dialling.reset();
+      end_dialling(c);
     } else {
       c.other_path = d.path;
     }

@@ -55,11 +55,12 @@ void Endpoint::Impl::bury(Conn &c) {
   Attachment &a = attachment(c);
   for (const link::PathId path : {c.path, c.other_path})
     // A successor of this connection may have taken the path over.
-    if (path != link::PathId::none && a.by_path[static_cast<std::uint32_t>(path)] == &c) {
-      a.by_path[static_cast<std::uint32_t>(path)] = nullptr;
+    if (path != link::PathId::none && on_path(a, path) == &c) {
+      set_path(a, path, nullptr);
       a.port->close_path(path);
     }
   lossy_conns_ -= c.opened && !c.lossless;
+  end_dialling(c);
   conns_.destroy(c);
 }
 

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <deque>
+#include <unordered_map>
 #include <vector>
 
 namespace dpdkx::engine {
@@ -22,9 +23,10 @@ namespace dpdkx::engine {
 // A link with its port and the paths on it.
 struct Attachment {
   std::unique_ptr<link::Port> port;
-  std::vector<Conn *> by_path; // index: path
-  bool dirty = false;          // something has been committed since the last flush
+  std::vector<std::uint32_t> by_path; // index: path; the connection's number, or no_conn
+  bool dirty = false;                 // something has been committed since the last flush
 };
+inline constexpr std::uint32_t no_conn = 0xffffffff;
 
 // Frames of an accepted packet, kept while the application was away.
 struct Backlog {
@@ -104,7 +106,9 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void path_came_up(Conn &);
   void on_path_event(Attachment &, const link::PathEvent &);
   void on_path_gone(Attachment &, link::PathId, Conn *);
-  void set_path(Attachment &, link::PathId, Conn *);
+  void set_path(Attachment &, link::PathId, const Conn *);
+  Conn *on_path(const Attachment &, link::PathId) const; // null: nobody's
+  void end_dialling(Conn &);
   void on_hello(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
   void on_challenge(const wire::PacketHeader &, std::span<const std::byte>);
   void on_confirm(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
@@ -137,8 +141,9 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   op::Messenger messenger_;
 
   std::vector<Conn *> by_addr_; // index: fi_addr_t
-  AddressTable by_address_;
-  ConnTable conns_; // after the gate, which their sessions need
+  ConnTable conns_;             // after the gate, which their sessions need
+  AddressTable by_address_{conns_};
+  std::unordered_map<const Conn *, Dialling> dialling_; // those with the flag
   Timers timers_;
   // Each with its flag in the connection; entries whose flag is down are passed over.
   std::vector<Conn *> pushes_, acks_, doomed_;

@@ -62,7 +62,7 @@ unsigned Endpoint::Impl::run_timers() {
     Conn &c = *timers_.first();
     timers_.remove(c);
     ++work;
-    if (c.dialling && c.dialling->retry_at <= now_) {
+    if (c.dialling && dialling_[&c].retry_at <= now_) {
       redial(c);
       continue;
     }
@@ -124,7 +124,7 @@ void Endpoint::Impl::look_again(Conn &c) {
   else if (c.opened)
     return; // death is the link's to tell, and nothing else is timed
   // Never at once: what is overdue now is so for want of room, in the next turn too.
-  const Time retry = c.dialling ? c.dialling->retry_at : never;
+  const Time retry = c.dialling ? dialling_[&c].retry_at : never;
   const Time due = std::min(c.session.deadline(), retry);
   timers_.at_latest(c, std::max(due, now_ + Duration(1)));
 }

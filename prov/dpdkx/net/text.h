@@ -3,6 +3,7 @@
 // Small parsing steps over string_view.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 

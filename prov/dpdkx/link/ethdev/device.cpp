@@ -339,8 +339,10 @@ bool EthdevDevice::is_ready(Time now) {
   if (!nic_.started()) {
     if (!nic_.try_start())
       return false;
-    started_at_ = now;
+    started_at_ = Time{};
   }
+  if (started_at_ == Time{})
+    started_at_ = now;
   if (nic_.needs_farewell())
     watch_link(now);
   return nic_.started();

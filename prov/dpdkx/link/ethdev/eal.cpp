@@ -77,14 +77,26 @@ std::vector<std::string> eal_arguments(const DeviceOptions &options, const net::
   return args;
 }
 
+class AllSignalsBlocked {
+public:
+  AllSignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  AllSignalsBlocked(const AllSignalsBlocked &) = delete;
+
+private:
+  sigset_t before_;
+};
+
 // DPDK pins the thread that starts it, and its own threads inherit that thread's
 // signal mask: so a thread of our own starts it, which no signal can reach. Data
 // path calls come from threads that DPDK doesn't know, which it allows.
 int init_in_own_thread(const std::vector<std::string> &args, std::string &said) {
   int result = 0;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  AllSignalsBlocked blocked;
   std::thread starter([&] {
     Quiet quiet;
     quiet.take_dpdk_log();
@@ -96,7 +108,6 @@ int init_in_own_thread(const std::vector<std::string> &args, std::string &said) 
       result = rte_errno ? -rte_errno : -EINVAL;
     said = quiet.first_error();
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   starter.join();
   return result;
 }
