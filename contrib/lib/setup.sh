@@ -10,7 +10,8 @@ prefix=$build/install
 
 # shellcheck disable=SC2034 # for those who source this
 BUILD_PACKAGES=(autoconf automake libtool make g++ pkg-config libfabric-dev libfabric-bin
-  libdpdk-dev libisal-dev libcmocka-dev librapidcheck-dev libcli11-dev libfmt-dev)
+  libdpdk-dev libisal-dev libcmocka-dev librapidcheck-dev libcli11-dev libfmt-dev
+  nlohmann-json3-dev gnuplot-nox)
 # shellcheck disable=SC2034
 MPI_PACKAGES=(openmpi-bin libopenmpi-dev)
 # shellcheck disable=SC2034

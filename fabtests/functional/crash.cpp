@@ -137,6 +137,7 @@ CASE(receiver_of_rendezvous, .seconds = 90, .may_die = 0b010) {
 CASE(sender_of_rendezvous, .seconds = 90, .may_die = 0b010) {
   endpoint e;
   e.meet(t);
+  all_to_all(t, e, {0, 1}, 1); // so that the announcement leaves at once
   const auto pids = t.pids();
   constexpr std::size_t size = 16 << 20;
   op o;

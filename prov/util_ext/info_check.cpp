@@ -207,7 +207,8 @@ private:
   }
 
   void tx(const fi_tx_attr &h, const fi_tx_attr &o) {
-    within("tx_attr->caps", h.caps & tx_caps, o.caps);
+    // Bits that belong to the other side are passed over, unknown ones are not.
+    within("tx_attr->caps", h.caps & (tx_caps | ~offer_.info->caps), o.caps);
     modes("tx_attr->mode", h.mode ? h.mode : hints_.mode, o.mode);
     within("tx_attr->op_flags", h.op_flags, o.op_flags);
     within("tx_attr->msg_order", h.msg_order, o.msg_order);
@@ -222,7 +223,7 @@ private:
 
   // total_buffered_recv may be ignored, and is.
   void rx(const fi_rx_attr &h, const fi_rx_attr &o) {
-    within("rx_attr->caps", h.caps & rx_caps, o.caps);
+    within("rx_attr->caps", h.caps & (rx_caps | ~offer_.info->caps), o.caps);
     modes("rx_attr->mode", h.mode ? h.mode : hints_.mode, o.mode);
     within("rx_attr->op_flags", h.op_flags, o.op_flags);
     within("rx_attr->msg_order", h.msg_order, o.msg_order);

@@ -38,7 +38,7 @@ Traffic::Traffic(World &world, const TrafficPlan &plan)
   for (std::uint32_t id = 0; id < messages_.size(); ++id)
     plan_message(id, plan);
   for (NodeId at = 0; at < sides_.size(); ++at)
-    plan_receives(at);
+    plan_receives(at, plan.prompt);
 }
 
 bool Traffic::any_source(NodeId at, unsigned message_class) const {
@@ -76,7 +76,7 @@ void Traffic::plan_message(std::uint32_t id, const TrafficPlan &plan) {
   sides_[m.from].to_send.push_back(id);
 }
 
-void Traffic::plan_receives(NodeId at) {
+void Traffic::plan_receives(NodeId at, bool prompt) {
   Random &random = world_.random();
   Side &side = sides_[at];
   for (const Message &m : messages_) {
@@ -108,8 +108,8 @@ void Traffic::plan_receives(NodeId at) {
     receives_[i].size = largest_any;
   // More than a block, so that the oldest unfinished message always has its receive.
   static constexpr unsigned depths[] = {shuffle_block + 1, 16, 48, 200};
-  side.ahead = depths[random.below(std::size(depths))];
-  side.any_per_tick = static_cast<unsigned>(random.between(5, 20));
+  side.ahead = prompt ? 200 : depths[random.below(std::size(depths))];
+  side.any_per_tick = prompt ? 10'000 : static_cast<unsigned>(random.between(5, 20));
 }
 
 void Traffic::push_sends(NodeId from) {

@@ -17,6 +17,7 @@ struct TrafficPlan {
   std::size_t largest_any = 64u << 10; // of those received with FI_ADDR_UNSPEC
   unsigned window = 16;                // sends that one node has under way
   bool to_self = true;
+  bool prompt = false; // receives are posted well ahead, so that the network alone sets the pace
 };
 
 class Traffic {
@@ -59,7 +60,7 @@ private:
   };
 
   void plan_message(std::uint32_t id, const TrafficPlan &);
-  void plan_receives(NodeId);
+  void plan_receives(NodeId, bool prompt);
   bool any_source(NodeId at, unsigned message_class) const;
   void push_sends(NodeId);
   void tick(NodeId);

@@ -279,7 +279,8 @@ void Messenger::report_receive(const RxOp &op, const Peer *p, fi_addr_t src, con
   }
   util_ext::Cntr *cntr = completers_.rx_cntr;
   if (error == 0) {
-    if ((op.flags & FI_COMPLETION) && completers_.rx_cq)
+    // That a multi-receive buffer is free again is told even if nothing else is.
+    if (((op.flags & FI_COMPLETION) || (entry.flags & FI_MULTI_RECV)) && completers_.rx_cq)
       completers_.rx_cq->write(entry);
     if (cntr)
       cntr->add(1);
