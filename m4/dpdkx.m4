@@ -40,7 +40,7 @@ AC_DEFUN([DPDKX_CXX20], [
        };
      ]], [[
        int a[] = {1, 2};
-       return std::span(a).size() == 2 && Number{1} < Number{2} ? 0 : 1;
+       return std::span(a).size() == 2 && Number<int>{1} < Number<int>{2} ? 0 : 1;
      ]])], [dpdkx_cv_cxx20=yes], [dpdkx_cv_cxx20=no])])
   AS_IF([test "$dpdkx_cv_cxx20" != yes],
         [AC_MSG_ERROR([$CXX does not compile C++20: use g++ 12, clang++ 14 or later (Debian package g++)])])

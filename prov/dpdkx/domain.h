@@ -26,6 +26,7 @@ inline constexpr const char *host_domain_name = "host"; // of the domain without
 class Domain final : public util_ext::Domain {
 public:
   static int open(Fabric &, const fi_info *, fid_domain **, void *context);
+  virtual ~Domain();
   static Domain &from(fid_domain *f) { return static_cast<Handle *>(f)->domain; }
   static Domain &from(struct fid *f) { return from(reinterpret_cast<fid_domain *>(f)); }
 
@@ -51,7 +52,6 @@ private:
   };
 
   Domain(Fabric &, const fi_info &, std::shared_ptr<link::Device>, void *context);
-  ~Domain();
   int start_threads();
   void stop_threads();
   bool turn_all();

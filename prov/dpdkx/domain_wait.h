@@ -16,7 +16,7 @@ class DomainWait final : public util_ext::WaitSource {
 public:
   // `device`: the endpoints have a device's port besides the host's.
   DomainWait(EndpointSet &endpoints, bool device) : endpoints_(endpoints), device_(device) {}
-  ~DomainWait();
+  virtual ~DomainWait();
   DomainWait(const DomainWait &) = delete;
 
   int fd() override;

@@ -48,6 +48,7 @@ struct EndpointHandle final : fid_ep {
 class Endpoint final : private util_ext::AvListener, private engine::AddressBook {
 public:
   static int open(Domain &, const fi_info *, fid_ep **, void *context);
+  virtual ~Endpoint();
   int bind(struct fid *, std::uint64_t flags);
   int enable();
   int close(EndpointHandle *);
@@ -74,7 +75,6 @@ public:
 
 private:
   Endpoint(Domain &, const fi_info &, const Address &source);
-  ~Endpoint();
   friend struct EndpointHandle;
 
   int bind_cq(util_ext::Cq &, std::uint64_t flags);

@@ -63,7 +63,7 @@ inline ssize_t post(Endpoint &endpoint, const op::ReceiveRequest &request) {
 
 // Fills in what iov and count say, then posts.
 template <class Request>
-inline ssize_t post_vector(Endpoint &endpoint, Request &request, const iovec *iov,
+inline ssize_t post_vector(Endpoint &endpoint, Request request, const iovec *iov,
                            std::size_t count) {
   if (!total(iov, count, request.len)) [[unlikely]]
     return endpoint.refuse_vector(count);
@@ -73,7 +73,7 @@ inline ssize_t post_vector(Endpoint &endpoint, Request &request, const iovec *io
 }
 
 template <class Request>
-inline ssize_t post_buffer(Endpoint &endpoint, Request &request, const void *buf, std::size_t len) {
+inline ssize_t post_buffer(Endpoint &endpoint, Request request, const void *buf, std::size_t len) {
   const iovec iov = one(buf, len);
   request.iov = &iov;
   request.iov_count = 1;

@@ -32,14 +32,14 @@ op::ReceiveRequest receive_request(const EndpointHandle &handle, fi_addr_t src, 
 
 ssize_t recv(fid_ep *ep, void *buf, std::size_t len, void *, fi_addr_t src, void *context) {
   EndpointHandle &handle = EndpointHandle::from(ep);
-  auto request = receive_request(handle, src, context);
+  const auto request = receive_request(handle, src, context);
   return post_buffer(handle.endpoint, request, buf, len);
 }
 
 ssize_t recvv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t src,
               void *context) {
   EndpointHandle &handle = EndpointHandle::from(ep);
-  auto request = receive_request(handle, src, context);
+  const auto request = receive_request(handle, src, context);
   return post_vector(handle.endpoint, request, iov, count);
 }
 
@@ -56,14 +56,14 @@ ssize_t recvmsg(fid_ep *ep, const fi_msg *msg, std::uint64_t given) {
 
 ssize_t send(fid_ep *ep, const void *buf, std::size_t len, void *, fi_addr_t dest, void *context) {
   EndpointHandle &handle = EndpointHandle::from(ep);
-  auto request = send_request(handle, dest, context);
+  const auto request = send_request(handle, dest, context);
   return post_buffer(handle.endpoint, request, buf, len);
 }
 
 ssize_t sendv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t dest,
               void *context) {
   EndpointHandle &handle = EndpointHandle::from(ep);
-  auto request = send_request(handle, dest, context);
+  const auto request = send_request(handle, dest, context);
   return post_vector(handle.endpoint, request, iov, count);
 }
 
@@ -80,7 +80,7 @@ ssize_t sendmsg(fid_ep *ep, const fi_msg *msg, std::uint64_t given) {
 }
 
 ssize_t inject(fid_ep *ep, const void *buf, std::size_t len, fi_addr_t dest) {
-  auto request = inject_request(dest);
+  const auto request = inject_request(dest);
   return post_buffer(EndpointHandle::from(ep).endpoint, request, buf, len);
 }
 

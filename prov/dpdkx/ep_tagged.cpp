@@ -41,14 +41,14 @@ op::ReceiveRequest receive_request(const EndpointHandle &handle, fi_addr_t src, 
 ssize_t recv(fid_ep *ep, void *buf, std::size_t len, void *, fi_addr_t src, std::uint64_t tag,
              std::uint64_t ignore, void *context) {
   EndpointHandle &handle = EndpointHandle::from(ep);
-  auto request = receive_request(handle, src, tag, ignore, context);
+  const auto request = receive_request(handle, src, tag, ignore, context);
   return post_buffer(handle.endpoint, request, buf, len);
 }
 
 ssize_t recvv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t src,
               std::uint64_t tag, std::uint64_t ignore, void *context) {
   EndpointHandle &handle = EndpointHandle::from(ep);
-  auto request = receive_request(handle, src, tag, ignore, context);
+  const auto request = receive_request(handle, src, tag, ignore, context);
   return post_vector(handle.endpoint, request, iov, count);
 }
 
@@ -68,14 +68,14 @@ ssize_t recvmsg(fid_ep *ep, const fi_msg_tagged *msg, std::uint64_t given) {
 ssize_t send(fid_ep *ep, const void *buf, std::size_t len, void *, fi_addr_t dest,
              std::uint64_t tag, void *context) {
   EndpointHandle &handle = EndpointHandle::from(ep);
-  auto request = send_request(handle, dest, tag, context);
+  const auto request = send_request(handle, dest, tag, context);
   return post_buffer(handle.endpoint, request, buf, len);
 }
 
 ssize_t sendv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t dest,
               std::uint64_t tag, void *context) {
   EndpointHandle &handle = EndpointHandle::from(ep);
-  auto request = send_request(handle, dest, tag, context);
+  const auto request = send_request(handle, dest, tag, context);
   return post_vector(handle.endpoint, request, iov, count);
 }
 
@@ -93,7 +93,7 @@ ssize_t sendmsg(fid_ep *ep, const fi_msg_tagged *msg, std::uint64_t given) {
 }
 
 ssize_t inject(fid_ep *ep, const void *buf, std::size_t len, fi_addr_t dest, std::uint64_t tag) {
-  auto request = inject_request(dest, tag);
+  const auto request = inject_request(dest, tag);
   return post_buffer(EndpointHandle::from(ep).endpoint, request, buf, len);
 }
 

@@ -14,6 +14,7 @@ inline constexpr const char *fabric_name = "dpdkx";
 class Fabric final : public util_ext::Fabric {
 public:
   static int open(const fi_fabric_attr &, fid_fabric **, void *context);
+  virtual ~Fabric() = default;
   static Fabric &from(fid_fabric *f) { return static_cast<Handle *>(f)->fabric; }
   static Fabric &from(struct fid *f) { return from(reinterpret_cast<fid_fabric *>(f)); }
 
@@ -25,7 +26,6 @@ private:
   };
 
   Fabric(std::uint32_t api_version, Settings settings, void *context);
-  ~Fabric() = default;
   static int close(struct fid *);
 
   Handle handle_;

@@ -30,7 +30,7 @@ std::uint32_t load_be(const std::byte *from) {
 
 void digest_block(std::uint32_t (&hash)[8], const std::byte *block) {
   std::uint32_t w[64];
-  for (int t = 0; t < 16; ++t)
+  for (std::size_t t = 0; t < 16; ++t)
     w[t] = load_be(block + 4 * t);
   for (int t = 16; t < 64; ++t) {
     const std::uint32_t a = w[t - 15], b = w[t - 2];

@@ -137,6 +137,7 @@ static void domain__threads_share_an_endpoint(void **) {
   constexpr int each = 500, workers = 3;
   std::atomic<int> completions{0};
   std::vector<std::thread> pool;
+  pool.reserve(workers);
   for (int w = 0; w < workers; ++w)
     pool.emplace_back([&] {
       char in[each];
@@ -166,6 +167,7 @@ static void domain__endpoints_come_and_go(void **) {
   Peer stays(opened);
   std::atomic<bool> stop{false};
   std::vector<std::thread> pollers;
+  pollers.reserve(2);
   for (int i = 0; i < 2; ++i)
     pollers.emplace_back([&] {
       fi_cq_tagged_entry entry;
