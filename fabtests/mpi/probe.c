@@ -21,6 +21,7 @@ static void send_all(long round)
 			fill(data, sizes[i], seed_of(rank, 0, WITH_IPROBE + way, round));
 			MPI_Send(data, (int)sizes[i], MPI_BYTE, 0, WITH_IPROBE + way, MPI_COMM_WORLD);
 			release(data);
+			MPI_Barrier(MPI_COMM_WORLD); /* or MPI_ANY_SOURCE takes the next one of a fast rank */
 		}
 	}
 }
@@ -93,6 +94,7 @@ static void receive_all(long round)
 				expect_nothing(r, NEVER_SENT);
 				receive_one(round % 2 ? r : MPI_ANY_SOURCE, WITH_IPROBE + way, round);
 			}
+			MPI_Barrier(MPI_COMM_WORLD);
 		}
 	}
 	expect_nothing(MPI_ANY_SOURCE, MPI_ANY_TAG);

@@ -115,6 +115,18 @@ const Case nobody{"failures__nobody_answers", 2, [](std::uint64_t seed) {
                     }
                   }};
 
+const Case unresolved{"failures__address_does_not_resolve", 1, [](std::uint64_t seed) {
+                        World world(seed);
+                        world.add(2);
+                        world.network().set_unresolvable(World::address_of(1), true);
+                        const auto ops = load(world, 0, 1, 1);
+                        check_ended(world, ops, 1s);
+                        for (const Op *op : ops)
+                          CHECK_EQ(op->error(), EHOSTUNREACH);
+                        world.network().set_unresolvable(World::address_of(1), false);
+                        exchange(world, 0, 1, 1000);
+                      }};
+
 const Case late_start{"failures__peer_starts_later", 3, [](std::uint64_t seed) {
                         for (const bool lossless : {false, true}) {
                           Setup setup;

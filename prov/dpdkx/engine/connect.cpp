@@ -255,6 +255,11 @@ Conn *Endpoint::Impl::conn_for(const wire::Hello &hello, Attachment &a, const li
   const bool lossless = a.port->traits().lossless;
   if (!lossless && a.port->source(d) != hello.address)
     return nullptr; // its name is where its packets come from
+  // A path of a link with connections has one peer, however it was dialled and
+  // whatever it calls itself.
+  if (lossless && d.path != link::PathId::none)
+    if (Conn *there = on_path(a, d.path); there && !there->doomed)
+      return there;
   Conn *c = by_address_.find(hello.address);
   if (c && (c->doomed || c->port != a.port.get())) {
     if (!c->doomed && c->opened)
