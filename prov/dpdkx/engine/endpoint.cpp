@@ -10,7 +10,6 @@ namespace {
 op::Limits limits_of(const Config &c) {
   return {.tx_size = c.tx_size,
           .rx_size = c.rx_size,
-          .inject_size = c.inject_size,
           .rendezvous_host = c.rendezvous_host,
           .rendezvous_device = c.rendezvous_device,
           .unexpected_pool = c.unexpected_pool,

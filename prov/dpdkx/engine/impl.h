@@ -60,7 +60,6 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   unsigned run_timers();
   unsigned run_pushes();
   void run_acks();
-  void look_later(Conn &);
   void look_again(Conn &); // something has changed: its timer may come earlier
   void finish();           // flush, bury the dead
   void refresh_clock();
@@ -85,7 +84,10 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   std::byte *begin_in_place(Conn &, std::uint32_t len);
   std::byte *begin_kept(Conn &, std::uint32_t len);
   void close_open();
-  bool transmit(Conn &, Packet &, link::TxRoom);
+  void transmit(Conn &, Packet &, link::TxRoom);
+  bool sums(const Conn &c) const { return config_.checksum && c.port->traits().checksum; }
+  void send_off(Conn &, const link::TxRoom &, wire::PacketHeader &, std::size_t len, bool checksum);
+  bool send_block(Conn &, wire::PacketHeader &, bool checksum);
   std::byte *put_ack(Conn &, std::byte *out, std::size_t room, std::uint8_t &flags);
   void send_ack(Conn &);
   void send_control(Conn &);

@@ -118,7 +118,7 @@ void Endpoint::Impl::close_open() {
 }
 
 // Puts a kept packet into a datagram.
-bool Endpoint::Impl::transmit(Conn &c, Packet &packet, link::TxRoom room) {
+void Endpoint::Impl::transmit(Conn &c, Packet &packet, link::TxRoom room) {
   wire::PacketHeader h;
   h.token = c.session.peer_token();
   h.pn = packet.pn;
@@ -132,16 +132,8 @@ bool Endpoint::Impl::transmit(Conn &c, Packet &packet, link::TxRoom room) {
   if (packet.source)
     out += packet.source->memory.copy_out(packet.source_offset, out, packet.source_len);
   const std::size_t len = static_cast<std::size_t>(out - room.data);
-  const bool sum = config_.checksum && c.port->traits().checksum;
-  if (sum)
-    h.flags |= wire::packet_flag::checksummed;
-  wire::encode(room.data, h);
-  if (sum)
-    wire::seal({room.data, len});
-  c.port->commit(c.path, room, static_cast<std::uint32_t>(len));
-  attachment(c).dirty = true;
+  send_off(c, room, h, len, sums(c));
   ++statistics_.tx_packets;
-  return true;
 }
 
 std::byte *Endpoint::Impl::put_ack(Conn &c, std::byte *out, std::size_t room, std::uint8_t &flags) {
@@ -163,32 +155,42 @@ std::byte *Endpoint::Impl::put_ack(Conn &c, std::byte *out, std::size_t room, st
   return wire::encode(out, a);
 }
 
-void Endpoint::Impl::send_ack(Conn &c) {
-  constexpr std::uint32_t most =
-      wire::packet_header_size + wire::AckBlock::fixed_size + 8 * wire::AckBlock::max_sack_words;
-  if (!c.opened)
-    return;
-  close_open();
-  const link::TxRoom room = c.port->reserve(c.path, most);
-  if (!room.data)
-    return; // it stays due
-  wire::PacketHeader h;
-  h.type = wire::PacketType::ack;
-  h.token = c.session.peer_token();
-  if (c.probe)
-    h.flags |= wire::packet_flag::ack_now;
-  c.probe = false;
-  std::byte *end =
-      put_ack(c, room.data + wire::packet_header_size, most - wire::packet_header_size, h.flags);
-  const std::size_t len = static_cast<std::size_t>(end - room.data);
-  const bool sum = config_.checksum && c.port->traits().checksum;
-  if (sum)
+// Finishes a datagram of `len` bytes: header, checksum, and off to the link.
+void Endpoint::Impl::send_off(Conn &c, const link::TxRoom &room, wire::PacketHeader &h,
+                              std::size_t len, bool checksum) {
+  if (checksum)
     h.flags |= wire::packet_flag::checksummed;
   wire::encode(room.data, h);
-  if (sum)
+  if (checksum)
     wire::seal({room.data, len});
   c.port->commit(c.path, room, static_cast<std::uint32_t>(len));
   attachment(c).dirty = true;
+}
+
+// A packet of nothing but an ack block. False: no room now.
+bool Endpoint::Impl::send_block(Conn &c, wire::PacketHeader &h, bool checksum) {
+  constexpr std::uint32_t most =
+      wire::packet_header_size + wire::AckBlock::fixed_size + 8 * wire::AckBlock::max_sack_words;
+  close_open();
+  const link::TxRoom room = c.port->reserve(c.path, most);
+  if (!room.data)
+    return false;
+  h.token = c.session.peer_token();
+  const std::byte *end =
+      put_ack(c, room.data + wire::packet_header_size, most - wire::packet_header_size, h.flags);
+  send_off(c, room, h, static_cast<std::size_t>(end - room.data), checksum);
+  return true;
+}
+
+void Endpoint::Impl::send_ack(Conn &c) {
+  if (!c.opened)
+    return;
+  wire::PacketHeader h;
+  h.type = wire::PacketType::ack;
+  if (c.probe)
+    h.flags |= wire::packet_flag::ack_now;
+  if (send_block(c, h, sums(c))) // else it stays due
+    c.probe = false;
 }
 
 void Endpoint::Impl::resend(Conn &c) {
@@ -215,36 +217,18 @@ void Endpoint::Impl::send_control(Conn &c) {
       break; // as if it had been lost: its timer sends it again
     wire::PacketHeader h;
     h.type = control->type;
-    h.flags = wire::packet_flag::checksummed;
     h.token = control->token;
-    std::byte *end = wire::encode(wire::encode(room.data, h), control->hello);
-    const std::size_t used = static_cast<std::size_t>(end - room.data);
-    wire::seal({room.data, used});
-    c.port->commit(c.path, room, static_cast<std::uint32_t>(used));
-    attachment(c).dirty = true;
+    const std::byte *end = wire::encode(room.data + wire::packet_header_size, control->hello);
+    send_off(c, room, h, static_cast<std::size_t>(end - room.data), true);
   }
 }
 
 void Endpoint::Impl::send_bye(Conn &c) {
   if (!c.opened || !c.path_up)
     return;
-  close_open();
-  constexpr std::uint32_t most =
-      wire::packet_header_size + wire::AckBlock::fixed_size + 8 * wire::AckBlock::max_sack_words;
-  const link::TxRoom room = c.port->reserve(c.path, most);
-  if (!room.data)
-    return;
   wire::PacketHeader h;
   h.type = wire::PacketType::bye;
-  h.token = c.session.peer_token();
-  h.flags = wire::packet_flag::checksummed;
-  std::byte *end =
-      put_ack(c, room.data + wire::packet_header_size, most - wire::packet_header_size, h.flags);
-  const std::size_t len = static_cast<std::size_t>(end - room.data);
-  wire::encode(room.data, h);
-  wire::seal({room.data, len});
-  c.port->commit(c.path, room, static_cast<std::uint32_t>(len));
-  attachment(c).dirty = true;
+  send_block(c, h, true);
 }
 
 Packet *Endpoint::Impl::take_packet() {

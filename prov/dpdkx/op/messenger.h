@@ -16,7 +16,7 @@
 namespace dpdkx::op {
 
 struct Limits {
-  std::size_t tx_size, rx_size, inject_size;
+  std::size_t tx_size, rx_size;
   std::size_t rendezvous_host, rendezvous_device;
   std::size_t unexpected_pool, unexpected_peer; // bytes
   bool pull;
