@@ -54,7 +54,7 @@ public:
   }
 
 private:
-  const std::lock_guard<std::mutex> lock_;
+  const std::lock_guard<BurstLock> lock_;
   Meter *const meter_;
 };
 

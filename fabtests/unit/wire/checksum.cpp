@@ -26,6 +26,25 @@ void crc32c__gives_the_known_values(void **) {
   assert_int_equal(crc32c({}), 0);
 }
 
+std::uint32_t bit_by_bit(const std::vector<std::uint8_t> &v) {
+  std::uint32_t crc = 0xffffffff;
+  for (const std::uint8_t byte : v) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit)
+      crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
+  }
+  return ~crc;
+}
+
+// Short and long ones are summed up in different ways.
+void crc32c__is_the_same_at_every_length(void **) {
+  std::vector<std::uint8_t> v;
+  for (unsigned length = 0; length < 600; ++length) {
+    assert_int_equal(crc_of(v), bit_by_bit(v));
+    v.push_back(static_cast<std::uint8_t>(length * 73 + 5));
+  }
+}
+
 std::vector<std::byte> sealed(std::size_t size) {
   std::vector<std::byte> d(size);
   encode(d.data(), any::header());
@@ -37,7 +56,7 @@ std::vector<std::byte> sealed(std::size_t size) {
 
 void seal__is_the_crc_with_the_field_zero(void **) {
   assert_true(rc::check("seal is the crc with the field zero", [] {
-    auto d = sealed(packet_header_size + any::below<std::size_t>(100));
+    auto d = sealed(packet_header_size + any::below<std::size_t>(400));
     RC_ASSERT(verify(d));
     RC_ASSERT((std::to_integer<int>(d[2]) & packet_flag::checksummed) != 0);
     const auto stored = bytes::get<std::uint32_t>(d.data() + 4);
@@ -49,7 +68,7 @@ void seal__is_the_crc_with_the_field_zero(void **) {
 // CRC32C finds every burst of up to 32 bits.
 void verify__finds_any_short_burst(void **) {
   assert_true(rc::check("verify finds any short burst", [] {
-    auto d = sealed(packet_header_size + any::below<std::size_t>(100));
+    auto d = sealed(packet_header_size + any::below<std::size_t>(400));
     const std::size_t first = any::below(d.size() * 8);
     const std::uint32_t burst = any::u32() | 1;
     for (unsigned i = 0; i < 32 && first + i < d.size() * 8; ++i)
@@ -66,6 +85,7 @@ void verify__refuses_less_than_a_header(void **) {
 
 const CMUnitTest cases[] = {
     cmocka_unit_test(crc32c__gives_the_known_values),
+    cmocka_unit_test(crc32c__is_the_same_at_every_length),
     cmocka_unit_test(seal__is_the_crc_with_the_field_zero),
     cmocka_unit_test(verify__finds_any_short_burst),
     cmocka_unit_test(verify__refuses_less_than_a_header),

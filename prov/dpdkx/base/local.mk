@@ -1,6 +1,7 @@
 base_sources = \
 	prov/dpdkx/base/address.cpp \
 	prov/dpdkx/base/address.h \
+	prov/dpdkx/base/burst_lock.h \
 	prov/dpdkx/base/clock.cpp \
 	prov/dpdkx/base/clock.h \
 	prov/dpdkx/base/list.h \

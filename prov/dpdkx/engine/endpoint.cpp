@@ -45,7 +45,7 @@ Endpoint::Endpoint(const Config &config, const Clock &clock, const Address &self
     : impl_(std::make_unique<Impl>(config, clock, self, std::move(links), book, completers)) {}
 Endpoint::~Endpoint() = default;
 
-std::mutex &Endpoint::mutex() { return impl_->mutex_; }
+BurstLock &Endpoint::mutex() { return impl_->mutex_; }
 
 ssize_t Endpoint::send(const op::SendRequest &r) {
   Impl &e = *impl_;
@@ -53,7 +53,7 @@ ssize_t Endpoint::send(const op::SendRequest &r) {
   if (!c) [[unlikely]]
     return -FI_EINVAL;
   if (!c->lossless)
-    e.now_ = e.clock_.now();
+    e.now_ = std::max(e.now_, e.clock_.now());
   const ssize_t rc = e.messenger_.send(*c, r);
   if (!c->lossless)
     e.look_again(*c);

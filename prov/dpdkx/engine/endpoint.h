@@ -6,6 +6,7 @@
 // the same code.
 #pragma once
 
+#include "dpdkx/base/burst_lock.h"
 #include "dpdkx/base/clock.h"
 #include "dpdkx/engine/config.h"
 #include "dpdkx/link/link.h"
@@ -13,7 +14,6 @@
 #include "dpdkx/op/request.h"
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace dpdkx::engine {
@@ -53,7 +53,7 @@ public:
   Endpoint(const Endpoint &) = delete;
 
   // Every call below is made under this lock, taken by the caller.
-  std::mutex &mutex();
+  BurstLock &mutex();
 
   // 0; -FI_EAGAIN: no room now, make progress and come again; -FI_EINVAL: dest
   // is no address of the book. Errors after acceptance come as completions.

@@ -16,7 +16,7 @@ void Endpoint::Impl::refresh_clock() {
   if (lossy_conns_ == 0 && timers_.next() == never && ++turns_since_clock_ < turns_per_clock)
     return;
   turns_since_clock_ = 0;
-  now_ = clock_.now();
+  now_ = std::max(now_, clock_.now());
 }
 
 unsigned Endpoint::Impl::turn() {

@@ -7,7 +7,7 @@
 // the neighbours; transmit_lock_ for the transmit queue, taken last.
 #pragma once
 
-#include "dpdkx/link/ethdev/lock.h"
+#include "dpdkx/base/burst_lock.h"
 #include "dpdkx/link/ethdev/module.h"
 #include "dpdkx/link/ethdev/nic.h"
 #include "dpdkx/net/frame.h"

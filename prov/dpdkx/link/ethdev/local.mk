@@ -6,7 +6,6 @@ link_ethdev_sources = \
 	prov/dpdkx/link/ethdev/eal.cpp \
 	prov/dpdkx/link/ethdev/eal.h \
 	prov/dpdkx/link/ethdev/inbox.h \
-	prov/dpdkx/link/ethdev/lock.h \
 	prov/dpdkx/link/ethdev/module.cpp \
 	prov/dpdkx/link/ethdev/module.h \
 	prov/dpdkx/link/ethdev/nic.cpp \

@@ -6,25 +6,35 @@
 #pragma once
 
 #include <atomic>
-#include <rte_pause.h>
 #include <sched.h>
 
-namespace dpdkx::link {
+namespace dpdkx {
 
 class BurstLock {
 public:
   void lock() {
-    while (taken_.exchange(true, std::memory_order_acquire))
+    while (!try_lock())
       wait();
+  }
+  bool try_lock() {
+    return !taken_.load(std::memory_order_relaxed) &&
+           !taken_.exchange(true, std::memory_order_acquire);
   }
   void unlock() { taken_.store(false, std::memory_order_release); }
 
 private:
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
   void wait() {
     for (int i = 0; i < 100; ++i) {
       if (!taken_.load(std::memory_order_relaxed))
         return;
-      rte_pause();
+      pause();
     }
     sched_yield();
   }
@@ -32,4 +42,4 @@ private:
   std::atomic<bool> taken_{false};
 };
 
-} // namespace dpdkx::link
+} // namespace dpdkx
