@@ -108,7 +108,7 @@ struct World {
   void send_data(Side &from, const Kept &k) {
     PacketHeader h;
     h.pn = k.pn;
-    h.flags = from.session->ask_for_ack() ? packet_flag::ack_now : 0;
+    h.flags = from.session->ask_for_ack();
     send_numbered(from, h, &k.number);
   }
   void send_ack(Side &from, bool probe) {
@@ -252,7 +252,7 @@ struct World {
       s.session->request_ack();
     if (h.type != PacketType::data)
       return;
-    const auto got = s.session->accept(h.pn, h.flags & packet_flag::ack_now, now);
+    const auto got = s.session->accept(h.pn, h.flags, now);
     if (got != session::Accept::fresh || in.size() < 8)
       return;
     std::uint64_t number;

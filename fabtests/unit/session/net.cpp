@@ -219,7 +219,7 @@ void Node::on_packet(Peer &p, const PacketHeader &h, std::span<const std::byte> 
     p.session->request_ack();
   if (h.type != PacketType::data)
     return;
-  const session::Accept got = p.session->accept(h.pn, h.flags & packet_flag::ack_now, now);
+  const session::Accept got = p.session->accept(h.pn, h.flags, now);
   duplicates += got == session::Accept::duplicate;
   outside += got == session::Accept::outside;
   if (got != session::Accept::fresh)
@@ -300,8 +300,7 @@ void Node::emit(Peer &p) {
     --p.to_send;
     PacketHeader h;
     h.pn = s.next_pn();
-    if (s.ask_for_ack())
-      h.flags |= packet_flag::ack_now;
+    h.flags |= s.ask_for_ack();
     s.sent(k, static_cast<std::uint32_t>(k->frames.size()), now);
     put(p, h, &k->frames);
   }

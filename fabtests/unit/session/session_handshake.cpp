@@ -24,7 +24,7 @@ void assert_numbers_fit(Side &a, Side &b, Time now) {
     assert_true(from->session->room() != 0);
     const PacketNumber pn = from->session->next_pn();
     from->session->sent(&p, 100, now);
-    assert_true(to->session->accept(pn, false, now) == Accept::fresh);
+    assert_true(to->session->accept(pn, 0, now) == Accept::fresh);
     from->session->take_all();
     to->session->ack_sent(now);
     assert_true(from->session->first_mn() == to->session->peer_first_mn());
@@ -557,7 +557,7 @@ void fail__is_the_end(void **) {
   (a.session->fail)(-EIO); // the first reason stays
   assert_int_equal(a.session->error(), -EHOSTUNREACH);
   assert_int_equal(a.session->room(), 0);
-  assert_true(a.session->accept({0}, false, start) == Accept::outside);
+  assert_true(a.session->accept({0}, 0, start) == Accept::outside);
   assert_false(a.session->ack_due(start) || a.session->probe_due(start));
   assert_true(a.say(start).empty() && a.session->deadline() == never);
   a.session->on_reset({b.session->local_token(), b.gate.incarnation()}, start);

@@ -125,7 +125,7 @@ void waiting__ends_with_the_last_ack(void **) {
   TxPacket packet;
   const PacketNumber pn = p.a.session->next_pn();
   p.a.session->sent(&packet, 100, start);
-  p.b.session->accept(pn, false, start);
+  p.b.session->accept(pn, 0, start);
   wire::AckBlock block{};
   p.b.session->fill(block, start);
   p.a.session->on_ack(block, false, start + 20us, sink);

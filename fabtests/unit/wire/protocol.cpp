@@ -257,7 +257,8 @@ void types_and_flags__are_as_written(void **) {
   check_values("Packet flags", {{"ack_block", packet_flag::ack_block},
                                 {"checksummed", packet_flag::checksummed},
                                 {"ack_now", packet_flag::ack_now},
-                                {"ecn_echo", packet_flag::ecn_echo}});
+                                {"ecn_echo", packet_flag::ecn_echo},
+                                {"ack_soon", packet_flag::ack_soon}});
   check_values("Frame types", {{"pad", value(FrameType::pad)},
                                {"message", value(FrameType::message)},
                                {"tagged", value(FrameType::tagged)},

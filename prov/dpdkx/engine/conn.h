@@ -19,7 +19,7 @@ struct Packet : session::TxPacket {
   std::uint64_t source_offset = 0;
   std::uint32_t source_len = 0;
   std::uint32_t frames_len = 0; // without the source's
-  bool ack_now = false;         // the peer is to acknowledge it without delay
+  std::uint8_t flags = 0;       // wire::packet_flag: how soon it is to be acknowledged
   std::byte frames[];
 };
 

@@ -44,8 +44,10 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   std::byte *begin(op::Peer &, std::uint32_t len) override;
   PacketNumber commit(op::Peer &, std::uint32_t len, const op::TxOp *source, std::uint64_t offset,
                       std::uint32_t tail) override;
+  void await_ack(op::Peer &) override;
   void want_push(op::Peer &) override;
   void want_ack(op::Peer &) override;
+  void want_ack_soon(op::Peer &) override;
   void want_probe(op::Peer &) override;
   PacketNumber acked(const op::Peer &) const override;
   void violation(op::Peer &, const char *what) override;
@@ -169,7 +171,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   std::uint64_t reset_budget_ = 0;
   Time reset_refill_{};
   Statistics statistics_;
-  mutable std::mutex mutex_;
+  mutable BurstLock mutex_;
 };
 
 } // namespace dpdkx::engine

@@ -94,7 +94,7 @@ void Endpoint::Impl::on_session_packet(Conn &c, const wire::PacketHeader &h,
   case wire::PacketType::data: {
     if (serving_ && backlog_bytes_ > config_.backlog)
       return; // as if it had been lost
-    const session::Accept accept = c.session.accept(h.pn, ack_now, now_);
+    const session::Accept accept = c.session.accept(h.pn, h.flags, now_);
     if (accept == session::Accept::fresh) [[likely]]
       on_frames(c, body);
     else

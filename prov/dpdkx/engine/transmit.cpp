@@ -87,6 +87,8 @@ PacketNumber Endpoint::Impl::commit(op::Peer &p, std::uint32_t len, const op::Tx
     packet.source = source;
     packet.source_offset = offset;
     packet.source_len = tail;
+    if (offset + tail == source->memory.len)
+      await_ack(p);
     packet.frames_len = open_.used;
     close_open();
   }
@@ -108,7 +110,7 @@ void Endpoint::Impl::close_open() {
     return;
   }
   packet->pn = c.session.next_pn();
-  packet->ack_now = c.session.ask_for_ack();
+  packet->flags |= c.session.ask_for_ack();
   c.session.sent(packet,
                  static_cast<std::uint32_t>(wire::packet_header_size + packet->frames_len +
                                             packet->source_len),
@@ -122,8 +124,7 @@ void Endpoint::Impl::transmit(Conn &c, Packet &packet, link::TxRoom room) {
   wire::PacketHeader h;
   h.token = c.session.peer_token();
   h.pn = packet.pn;
-  if (packet.ack_now)
-    h.flags |= wire::packet_flag::ack_now;
+  h.flags = packet.flags;
   std::byte *out = room.data + wire::packet_header_size;
   if (c.in_ack || c.session.ack_wanted())
     out = put_ack(c, out, riding_ack, h.flags);
@@ -200,7 +201,7 @@ void Endpoint::Impl::resend(Conn &c) {
     if (!room.data)
       break;
     auto &packet = *static_cast<Packet *>(lost);
-    packet.ack_now = true;
+    packet.flags |= wire::packet_flag::ack_now;
     transmit(c, packet, room);
     c.session.resent(lost, now_);
     ++statistics_.resent;
@@ -252,6 +253,11 @@ void Endpoint::Impl::acked(session::TxPacket *packet) {
 
 // --- What the operation layer asks for
 
+void Endpoint::Impl::await_ack(op::Peer &p) {
+  if (open_.conn == &p && open_.packet)
+    open_.packet->flags |= wire::packet_flag::ack_soon;
+}
+
 void Endpoint::Impl::want_push(op::Peer &p) {
   Conn &c = conn_of(p);
   if (c.in_push || c.doomed)
@@ -266,6 +272,14 @@ void Endpoint::Impl::want_ack(op::Peer &p) {
     return;
   c.in_ack = true;
   acks_.push_back(&c);
+}
+
+void Endpoint::Impl::want_ack_soon(op::Peer &p) {
+  Conn &c = conn_of(p);
+  if (c.lossless || !c.session.want_ack_soon(now_))
+    want_ack(p);
+  else
+    look_again(c);
 }
 
 void Endpoint::Impl::want_probe(op::Peer &p) {

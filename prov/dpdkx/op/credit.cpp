@@ -37,7 +37,15 @@ void Messenger::grow_window(Peer &p) {
     return;
   p.rx_window += more;
   promised_units_ += more;
-  outlet_.want_ack(p);
+  tell_credit(p);
+}
+
+// A peer that has still enough to go on with can do without a packet of its own for it.
+void Messenger::tell_credit(Peer &p) {
+  if (p.rx_told - p.rx_used < p.rx_window / 4)
+    outlet_.want_ack(p);
+  else
+    outlet_.want_ack_soon(p);
 }
 
 void Messenger::give_back(Peer *p, std::uint32_t charge) {
@@ -45,7 +53,7 @@ void Messenger::give_back(Peer *p, std::uint32_t charge) {
     return;
   p->rx_released += charge;
   if (p->rx_limit() - p->rx_told >= p->rx_window / 2) [[unlikely]]
-    outlet_.want_ack(*p);
+    tell_credit(*p);
 }
 
 void Messenger::release_window(Peer &p) {

@@ -121,6 +121,7 @@ private:
   bool affordable(const Peer &, std::uint64_t total) const;
   void spend(Peer &, std::uint32_t charge);
   void grow_window(Peer &);
+  void tell_credit(Peer &);
   void give_back(Peer *, std::uint32_t charge);
 
   // receive.cpp

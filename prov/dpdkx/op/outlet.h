@@ -22,10 +22,16 @@ public:
   virtual PacketNumber commit(Peer &, std::uint32_t len, const TxOp *source = nullptr,
                               std::uint64_t offset = 0, std::uint32_t tail = 0) = 0;
 
+  // An operation ends when the packet committed last has been acknowledged. (The last bytes from
+  // a `source` say so by themselves.)
+  virtual void await_ack(Peer &) = 0;
+
   // There is something to send that found no room, or has become ready.
   virtual void want_push(Peer &) = 0;
-  // An ack block is to leave soon by itself if nothing else does.
+  // An ack block is to leave with this turn: by itself if nothing else does.
   virtual void want_ack(Peer &) = 0;
+  // ... or a little later, if the application's answer can carry it.
+  virtual void want_ack_soon(Peer &) = 0;
   // Ask the peer where it stands.
   virtual void want_probe(Peer &) = 0;
   // The packet number before which everything has been acknowledged.

@@ -31,6 +31,14 @@ bool ends_when_handed_over(const Peer &p, std::uint64_t flags) {
   return p.lossless || (flags & FI_INJECT_COMPLETE) || !(flags & FI_COMPLETION);
 }
 
+// The operation stays until each packet of it has been acknowledged, and so does its memory: the
+// session need not keep a copy. Not worth it for a few bytes.
+bool lends_memory(const Peer &p, std::uint64_t flags, std::size_t len) {
+  constexpr std::size_t least = 512;
+  return len >= least && !p.lossless && !(flags & FI_DELIVERY_COMPLETE) &&
+         !ends_when_handed_over(p, flags);
+}
+
 } // namespace
 
 void Messenger::report_send(std::uint64_t flags, void *context, std::size_t len, int error) {
@@ -103,12 +111,17 @@ bool Messenger::send_whole(Peer &p, const SendRequest &r, TxOp *op) {
   if (!out)
     return false;
   std::byte *to = wire::encode(out, f);
-  for (std::size_t i = 0; i < r.iov_count; ++i) {
-    if (r.iov[i].iov_len)
-      std::memcpy(to, r.iov[i].iov_base, r.iov[i].iov_len);
-    to += r.iov[i].iov_len;
+  PacketNumber pn;
+  if (op && lends_memory(p, r.flags, r.len)) {
+    pn = outlet_.commit(p, len, op, 0, static_cast<std::uint32_t>(r.len));
+  } else {
+    for (std::size_t i = 0; i < r.iov_count; ++i) {
+      if (r.iov[i].iov_len)
+        std::memcpy(to, r.iov[i].iov_base, r.iov[i].iov_len);
+      to += r.iov[i].iov_len;
+    }
+    pn = outlet_.commit(p, len);
   }
-  const PacketNumber pn = outlet_.commit(p, len);
   ++p.tx_next;
   p.tx_used += charge_of(r.len);
   ++counters_.sent;
@@ -172,10 +185,12 @@ void Messenger::sent(Peer &p, TxOp &op) {
   }
   op.stage = TxStage::waiting;
   Traffic &t = traffic(p);
-  if (op.flags & FI_DELIVERY_COMPLETE)
+  if (op.flags & FI_DELIVERY_COMPLETE) {
     t.awaiting_processed.push_back(&op);
-  else
+  } else {
     t.awaiting_ack.push_back(&op);
+    outlet_.await_ack(p);
+  }
 }
 
 void Messenger::release(TxOp &op) {
@@ -278,8 +293,13 @@ bool Messenger::send_parts(Peer &p, TxOp &op) {
       s.offset = static_cast<std::uint32_t>(op.offset);
       out = wire::encode(out, s);
     }
-    op.memory.copy_out(op.offset, out, part);
-    op.last_pn = outlet_.commit(p, static_cast<std::uint32_t>(head + part));
+    const std::uint32_t len = static_cast<std::uint32_t>(head + part);
+    if (lends_memory(p, op.flags, op.memory.len)) {
+      op.last_pn = outlet_.commit(p, len, &op, op.offset, static_cast<std::uint32_t>(part));
+    } else {
+      op.memory.copy_out(op.offset, out, part);
+      op.last_pn = outlet_.commit(p, len);
+    }
     op.offset += part;
   }
   p.traffic->pending.erase(&op);

@@ -8,8 +8,9 @@ namespace dpdkx::session {
 namespace {
 
 constexpr std::int64_t max_sample_ns = 0xffffffff;
-// Ack delays shorter than a turn of a busy engine would only make more packets.
-constexpr Duration min_ack_delay = std::chrono::microseconds(5);
+// A message of several packets takes that long on a slow device; shorter delays
+// would only make more packets.
+constexpr Duration min_ack_delay = std::chrono::microseconds(20);
 
 std::uint16_t coarse(Time t) {
   return static_cast<std::uint16_t>(t.time_since_epoch().count() >> 30);

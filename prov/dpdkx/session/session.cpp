@@ -13,8 +13,11 @@ namespace dpdkx::session {
 
 namespace {
 
-// Enough for a burst to share an ack, few enough to keep a sender's window moving.
-constexpr std::uint32_t packets_an_ack = 4;
+// Acks are packets too: on a slow device a few of them cost as much as the data. A sender whose
+// window is smaller asks for them.
+constexpr std::uint32_t packets_an_ack = 16;
+// Time for the application to answer: the ack rides then.
+constexpr Duration soon = std::chrono::microseconds(5);
 
 // OwedAck::newest_at is not known for an ack that repeats an earlier one.
 constexpr std::uint16_t delay_unknown = wire::AckBlock::delay_unknown;
@@ -63,9 +66,13 @@ std::uint32_t Session::room() const {
   return used >= allowed || span >= p.window ? 0 : std::min(allowed - used, p.window - span);
 }
 
-bool Session::ask_for_ack() const {
+std::uint8_t Session::ask_for_ack() const {
   const std::uint32_t left = room();
-  return !lossless_ && (left == 1 || left == congestion_.window() / 2);
+  if (lossless_)
+    return 0;
+  return left == 1                          ? wire::packet_flag::ack_now
+         : left == congestion_.window() / 2 ? wire::packet_flag::ack_soon
+                                            : 0;
 }
 
 bool Session::in_flight() const { return window_ != nullptr && !window_->tx.empty(); }
@@ -115,11 +122,12 @@ void Session::heard(Time now) {
   }
 }
 
-Accept Session::accept(PacketNumber pn, bool ack_now, Time now) {
+Accept Session::accept(PacketNumber pn, std::uint8_t flags, Time now) {
   if (state_ != State::established)
     return Accept::outside;
   heard(now);
   const std::int32_t ahead = pn - next_rx_;
+  const bool ack_now = flags & wire::packet_flag::ack_now;
   if (lossless_) {
     ack_requested_ |= ack_now;
     if (ahead != 0)
@@ -147,7 +155,16 @@ Accept Session::accept(PacketNumber pn, bool ack_now, Time now) {
   w->ack.newest_at = now;
   if (w->ack.packets++ == 0)
     w->ack.due_at = now + rtt_.ack_delay(gate_.params());
+  if (flags & wire::packet_flag::ack_soon)
+    want_ack_soon(now);
   return Accept::fresh;
+}
+
+bool Session::want_ack_soon(Time now) {
+  if (window_ == nullptr || window_->ack.packets == 0)
+    return false;
+  window_->ack.due_at = std::min(window_->ack.due_at, now + soon);
+  return true;
 }
 
 void Session::on_ack(const wire::AckBlock &a, bool ecn_echo, Time now, AckSink &sink) {

@@ -91,9 +91,9 @@ public:
   // The packet leaves now. Lossless: only the number is used, `p` may be null
   // and is not kept.
   void sent(TxPacket *p, std::uint32_t bytes, Time);
-  // Whether the packet that is sent next had better carry flag ack_now: it
-  // fills the window, or the half of it.
-  bool ask_for_ack() const;
+  // Flags that the packet which is sent next had better carry: ack_now when it
+  // fills the window, ack_soon when it fills half of it.
+  std::uint8_t ask_for_ack() const;
   // A packet whose time has come to be sent again (same number), or null.
   // The caller sends it, then resent().
   TxPacket *next_resend(Time);
@@ -106,7 +106,7 @@ public:
 
   // Receiving. Any valid packet with our token is a sign of life.
   void heard(Time);
-  Accept accept(PacketNumber, bool ack_now, Time);
+  Accept accept(PacketNumber, std::uint8_t packet_flags, Time);
   void on_ack(const wire::AckBlock &, bool ecn_echo, Time, AckSink &);
 
   // Acknowledging. An ack block may ride on any packet.
@@ -118,6 +118,9 @@ public:
   void ack_sent(Time);
   // The next ack is due at once (processed position, credit; an ack packet with flag ack_now).
   void request_ack() { ack_requested_ = true; }
+  // The next ack is due soon: an answer may carry it. False: none is owed, so nothing would remind
+  // of it.
+  bool want_ack_soon(Time);
   void note_ecn() { ecn_ = true; } // congestion was marked on a packet that came in
 
   // Liveness: `waiting`: the owner waits for something from this peer, so its

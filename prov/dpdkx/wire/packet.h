@@ -32,7 +32,8 @@ inline constexpr std::uint8_t ack_block = 1;   // an AckBlock follows the header
 inline constexpr std::uint8_t checksummed = 2; // `checksum` is set
 inline constexpr std::uint8_t ack_now = 4;     // the receiver is to acknowledge without delay
 inline constexpr std::uint8_t ecn_echo = 8;    // congestion was marked on the way here
-inline constexpr std::uint8_t known = ack_block | checksummed | ack_now | ecn_echo;
+inline constexpr std::uint8_t ack_soon = 16;   // an operation waits for the acknowledgement
+inline constexpr std::uint8_t known = ack_block | checksummed | ack_now | ecn_echo | ack_soon;
 } // namespace packet_flag
 
 // Drawn at random by the receiver of the packets that carry it; names the
