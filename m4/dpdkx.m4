@@ -45,3 +45,24 @@ AC_DEFUN([DPDKX_CXX20], [
   AS_IF([test "$dpdkx_cv_cxx20" != yes],
         [AC_MSG_ERROR([$CXX does not compile C++20: use g++ 12, clang++ 14 or later (Debian package g++)])])
 ])
+
+# DPDKX_STATIC_LIBSTDCXX: STATIC_LIBSTDCXX, for linking a module with the parts
+# of libstdc++ that it uses. Not for sanitizers, which look for the shared one.
+AC_DEFUN([DPDKX_STATIC_LIBSTDCXX], [
+  AS_CASE([$CXXFLAGS], [*-fsanitize*],
+    [AS_IF([test "$enable_static_libstdcxx" = auto], [enable_static_libstdcxx=no])])
+  AS_IF([test "$enable_static_libstdcxx" != no],
+    [AC_CACHE_CHECK([whether a module can have its own libstdc++], [dpdkx_cv_static_libstdcxx],
+      [dpdkx_save_LDFLAGS=$LDFLAGS dpdkx_save_LIBS=$LIBS
+       LDFLAGS="$LDFLAGS -shared -fPIC" LIBS="-l:libstdc++.a $LIBS"
+       dpdkx_save_CXXFLAGS=$CXXFLAGS CXXFLAGS="$CXXFLAGS -fPIC"
+       AC_LINK_IFELSE([AC_LANG_SOURCE([[
+         #include <string>
+         std::string twice(const std::string &s) { return s + s; }
+       ]])], [dpdkx_cv_static_libstdcxx=yes], [dpdkx_cv_static_libstdcxx=no])
+       LDFLAGS=$dpdkx_save_LDFLAGS LIBS=$dpdkx_save_LIBS CXXFLAGS=$dpdkx_save_CXXFLAGS])
+     AS_IF([test $dpdkx_cv_static_libstdcxx = yes], [STATIC_LIBSTDCXX=-l:libstdc++.a],
+       [test "$enable_static_libstdcxx" = yes],
+       [AC_MSG_ERROR([--enable-static-libstdcxx: $CXX finds no libstdc++.a that a module can be linked with])])])
+  AC_SUBST([STATIC_LIBSTDCXX])
+])
