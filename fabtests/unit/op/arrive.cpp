@@ -188,8 +188,8 @@ void truncation__of_whole_messages_and_of_parts(void **) {
         Bytes want = pattern(len);
         want.resize(room);
         assert_true(r.holds(want));
-        assert_int_equal(l.b.receives_failed(), 1);
-        assert_int_equal(l.b.receives_ok(), 0);
+        assert_int_equal(l.b.queues.receives_failed(), 1);
+        assert_int_equal(l.b.queues.receives_ok(), 0);
       }
 }
 

@@ -198,8 +198,8 @@ void unexpected__memory_is_bounded_by_the_window(void **) {
   for (; received < sent; ++received)
     l.b.receive(700);
   l.run();
-  assert_int_equal(l.a.sends_ok(), sent);
-  assert_int_equal(l.b.receives_ok(), sent);
+  assert_int_equal(l.a.queues.sends_ok(), sent);
+  assert_int_equal(l.b.queues.receives_ok(), sent);
   assert_int_equal(l.b.to(0).rx_used, l.b.to(0).rx_released);
 }
 

@@ -250,7 +250,7 @@ void fail__ends_everything_once(void **) {
       assert_int_equal(c->done[0].len, c->memory.size());
       assert_true(c->done[0].flags & FI_SEND);
     }
-    assert_int_equal(l.a.sends_failed(), sends.size());
+    assert_int_equal(l.a.queues.sends_failed(), sends.size());
     for (Call *c : receives) {
       const bool stays = c->open() || (multi(*c) && !released(*c)); // it takes more
       assert_int_equal(l.b.m->cancel(c), stays ? 0 : -FI_ENOENT);

@@ -3,42 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_eq.h>
 
 namespace lab {
-
-static const fi_provider &provider_for_logs() {
-  static const fi_provider provider = [] {
-    fi_provider p{};
-    p.name = "dpdkx_unit";
-    return p;
-  }();
-  return provider;
-}
-
-Domain::Domain()
-    : util_ext::Domain(provider_for_logs(), FI_THREAD_DOMAIN, FI_PROGRESS_MANUAL,
-                       FI_VERSION(1, 17)) {}
-
-// --- Calls
-
-Call::Call(Bytes bytes, std::size_t pieces) : memory(std::move(bytes)) {
-  // Odd pieces: empty ones at both ends if there are enough, the rest uneven.
-  const std::size_t n = memory.size();
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < pieces; ++i) {
-    std::size_t len = i + 1 == pieces ? n - at : std::min(n - at, (n / pieces) + (i * 37 % 11));
-    if (pieces > 4 && i == 0)
-      len = 0;
-    iov.push_back({memory.data() + at, len});
-    at += len;
-  }
-}
-
-bool Call::starts_with(const Bytes &b) const {
-  return memory.size() >= b.size() && std::equal(b.begin(), b.end(), memory.begin());
-}
 
 // --- Packets
 
@@ -54,25 +20,8 @@ Bytes Packet::bytes() const {
 
 // --- Sides
 
-Side::Side(const Options &o, unsigned self, unsigned peers) {
-  fi_cq_attr cq{};
-  cq.size = o.cq_size;
-  cq.format = FI_CQ_FORMAT_TAGGED;
-  cq.wait_obj = FI_WAIT_NONE;
-  fi_cntr_attr cntr{};
-  cntr.events = FI_CNTR_EVENTS_COMP;
-  cntr.wait_obj = FI_WAIT_NONE;
-  for (fid_cq **q : {&tx_cq_, &rx_cq_})
-    assert_int_equal(util_ext::Cq::open(domain, &cq, q, nullptr), 0);
-  for (fid_cntr **c : {&tx_cntr_, &rx_cntr_})
-    assert_int_equal(util_ext::Cntr::open(domain, &cntr, c, nullptr), 0);
-  completers = {.tx_cq = o.cqs ? util_ext::Cq::from(&tx_cq_->fid) : nullptr,
-                .rx_cq = o.cqs ? util_ext::Cq::from(&rx_cq_->fid) : nullptr,
-                .tx_cntr = util_ext::Cntr::from(&tx_cntr_->fid),
-                .rx_cntr = util_ext::Cntr::from(&rx_cntr_->fid),
-                .source = true,
-                .source_err = o.source_err};
-  m = std::make_unique<Messenger>(o.limits, completers, *this);
+Side::Side(const Options &o, unsigned self, unsigned peers) : queues(o.queues) {
+  m = std::make_unique<Messenger>(o.limits, queues.completers, *this);
   for (unsigned i = 0; i < peers; ++i) {
     remotes.push_back(std::make_unique<Remote>());
     if (i != self)
@@ -83,36 +32,13 @@ Side::Side(const Options &o, unsigned self, unsigned peers) {
 Side::~Side() {
   for (auto &r : remotes)
     m->abandon(*r);
-  m.reset();
-  for (fid *f : {&tx_cq_->fid, &rx_cq_->fid, &tx_cntr_->fid, &rx_cntr_->fid})
-    fi_close(f);
 }
 
 ssize_t Side::try_send(Call &c, unsigned dest, const SendHow &how) {
-  const SendRequest r{.iov = c.iov.data(),
-                      .iov_count = c.iov.size(),
-                      .len = c.memory.size(),
-                      .dest = dest,
-                      .tag = how.tag.value_or(0),
-                      .data = how.data.value_or(0),
-                      .flags = how.flags | (how.tag ? FI_TAGGED : FI_MSG) |
-                               (how.data ? FI_REMOTE_CQ_DATA : 0) |
-                               (how.silent ? 0 : FI_COMPLETION),
-                      .context = &c};
-  return m->send(to(dest), r);
+  return m->send(to(dest), request(c, dest, how));
 }
 
-ssize_t Side::try_receive(Call &c, const ReceiveHow &how) {
-  const ReceiveRequest r{.iov = c.iov.data(),
-                         .iov_count = c.iov.size(),
-                         .len = c.memory.size(),
-                         .src = how.src,
-                         .tag = how.tag.value_or(0),
-                         .ignore = how.ignore,
-                         .flags = how.flags | (how.tag ? FI_TAGGED : FI_MSG) | FI_COMPLETION,
-                         .context = &c};
-  return m->receive(r);
-}
+ssize_t Side::try_receive(Call &c, const ReceiveHow &how) { return m->receive(request(c, how)); }
 
 Call &Side::send(unsigned dest, Bytes bytes, const SendHow &how) {
   Call &c = calls.emplace_back(std::move(bytes), how.pieces);
@@ -141,40 +67,6 @@ void Side::lose(unsigned peer, int error) {
   (m->fail)(to(peer), error);
   to(peer).out.clear();
   reap();
-}
-
-void Side::reap() {
-  for (util_ext::Cq *cq : {completers.tx_cq, completers.rx_cq})
-    if (cq)
-      reap(*cq);
-}
-
-void Side::reap(util_ext::Cq &cq) {
-  for (;;) {
-    fi_cq_tagged_entry e{};
-    fi_addr_t src = FI_ADDR_NOTAVAIL;
-    const ssize_t n = fi_cq_readfrom(&cq, &e, 1, &src);
-    if (n == -FI_EAGAIN)
-      return;
-    if (n == 1) {
-      static_cast<Call *>(e.op_context)
-          ->done.push_back(
-              {e.flags, e.len, static_cast<std::byte *>(e.buf), e.data, e.tag, src, 0, 0, {}});
-      continue;
-    }
-    assert_int_equal(n, -FI_EAVAIL);
-    std::byte data[64];
-    fi_cq_err_entry f{};
-    f.err_data = data;
-    f.err_data_size = sizeof data;
-    assert_int_equal(fi_cq_readerr(&cq, &f, 0), 1);
-    assert_true(f.err > 0);
-    const auto *raw = static_cast<const std::byte *>(f.err_data);
-    static_cast<Call *>(f.op_context)
-        ->done.push_back({f.flags, f.len, static_cast<std::byte *>(f.buf), f.data, f.tag,
-                          FI_ADDR_NOTAVAIL, f.err, f.olen,
-                          f.err_data_size ? Bytes(raw, raw + f.err_data_size) : Bytes{}});
-  }
 }
 
 std::vector<FrameType> Side::in_flight(unsigned dest) const {

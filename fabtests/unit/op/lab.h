@@ -6,12 +6,11 @@
 #pragma once
 
 #include "allocations.h"
+#include "calls.h"
 #include "dpdkx/op/messenger.h"
-#include "util_ext/domain.h"
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,71 +20,7 @@ namespace lab {
 
 using namespace dpdkx;
 using namespace dpdkx::op;
-using Bytes = std::vector<std::byte>;
 using wire::FrameType;
-
-inline Bytes pattern(std::size_t len, unsigned seed = 1) {
-  Bytes b(len);
-  for (std::size_t i = 0; i < len; ++i)
-    b[i] = static_cast<std::byte>(i * 7 + seed * 131 + (i >> 8));
-  return b;
-}
-
-// What to send beyond the bytes.
-struct SendHow {
-  std::optional<std::uint64_t> tag{};  // tagged
-  std::optional<std::uint64_t> data{}; // FI_REMOTE_CQ_DATA
-  std::uint64_t flags = 0;             // besides FI_COMPLETION
-  std::size_t pieces = 1;              // iov entries that the memory is cut into
-  bool silent = false;                 // without FI_COMPLETION
-};
-
-struct ReceiveHow {
-  std::optional<std::uint64_t> tag{};
-  std::uint64_t ignore = 0;
-  fi_addr_t src = FI_ADDR_UNSPEC;
-  std::uint64_t flags = 0; // besides FI_COMPLETION
-  std::size_t pieces = 1;
-};
-
-// One completion, as read from the CQ.
-struct Done {
-  std::uint64_t flags = 0;
-  std::size_t len = 0;
-  std::byte *buf = nullptr;
-  std::uint64_t data = 0, tag = 0;
-  fi_addr_t src = FI_ADDR_NOTAVAIL;
-  int err = 0; // positive
-  std::size_t olen = 0;
-  Bytes err_data{};
-};
-
-// One call of the application, its memory, and what became of it.
-struct Call {
-  Bytes memory;
-  std::vector<iovec> iov;
-  std::vector<Done> done;
-
-  explicit Call(Bytes bytes = {}, std::size_t pieces = 1);
-  Call(const Call &) = delete;
-  bool open() const { return done.empty(); }
-  bool ok() const { return done.size() == 1 && done[0].err == 0; }
-  int error() const { return done.size() == 1 ? done[0].err : 0; }
-  bool holds(const Bytes &b) const { return memory == b; }
-  bool starts_with(const Bytes &) const;
-};
-
-class Domain final : public util_ext::Domain, private util_ext::WaitSource {
-public:
-  Domain();
-  void progress() override {}
-  util_ext::WaitSource &wait_source() override { return *this; }
-
-private:
-  int fd() override { return -1; }
-  bool arm() override { return false; }
-  void disarm() override {}
-};
 
 // A packet of one frame, on its way.
 struct Packet {
@@ -123,9 +58,7 @@ struct Options {
                 .unexpected_pool = 1u << 20,
                 .unexpected_peer = 256u << 10,
                 .pull = true};
-  bool source_err = false;
-  std::size_t cq_size = 256;
-  bool cqs = true;
+  QueueOptions queues{};
   bool open = true; // the sessions are up
 };
 
@@ -143,7 +76,7 @@ public:
   ssize_t try_receive(Call &, const ReceiveHow & = {});
   Call &peek(const ReceiveHow & = {});
   void lose(unsigned peer, int error); // Messenger::fail, which cmocka has a macro for
-  void reap();                         // completions to their calls
+  void reap() { queues.reap(); }
   std::vector<FrameType> in_flight(unsigned to) const;
   Remote &to(unsigned peer) { return *remotes[peer]; }
   bool on_frame(unsigned from, const wire::Frame &);
@@ -164,22 +97,14 @@ public:
   int pull_result = 0;
   unsigned pulls = 0;
 
-  Domain domain;
-  Completers completers;
+  Queues queues;
   std::unique_ptr<Messenger> m;
   std::vector<std::unique_ptr<Remote>> remotes; // by number; one's own is not used
   std::deque<Call> calls;
-  std::uint64_t sends_ok() const { return completers.tx_cntr->value(); }
-  std::uint64_t sends_failed() const { return completers.tx_cntr->errors(); }
-  std::uint64_t receives_ok() const { return completers.rx_cntr->value(); }
-  std::uint64_t receives_failed() const { return completers.rx_cntr->errors(); }
 
 private:
   static Remote &remote(Peer &p) { return static_cast<Remote &>(p); }
-  void reap(util_ext::Cq &);
 
-  fid_cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;
-  fid_cntr *tx_cntr_ = nullptr, *rx_cntr_ = nullptr;
   Bytes scratch_;
   std::uint32_t begun_ = 0; // bytes of a begin() without its commit()
 };

@@ -1,6 +1,8 @@
 unit_op_sources = \
 	fabtests/unit/op/allocations.cpp \
 	fabtests/unit/op/allocations.h \
+	fabtests/unit/op/calls.cpp \
+	fabtests/unit/op/calls.h \
 	fabtests/unit/op/arrive.cpp \
 	fabtests/unit/op/credit.cpp \
 	fabtests/unit/op/fail.cpp \

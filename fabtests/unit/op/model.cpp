@@ -109,7 +109,7 @@ public:
 
 private:
   static Options options(bool lossless) {
-    return {.lossless = lossless, .max_frames = 400, .credit = 64, .cq_size = 4096};
+    return {.lossless = lossless, .max_frames = 400, .credit = 64, .queues = {.cq_size = 4096}};
   }
 
   void send(unsigned from, std::uint32_t arg) {

@@ -103,7 +103,7 @@ void receive__of_too_many_is_refused(void **) {
 }
 
 void receive__waits_for_room_in_the_queue(void **) {
-  Lab l({.cq_size = 1});
+  Lab l({.queues = {.cq_size = 1}});
   l.a.send(1, pattern(10));
   l.a.reap();
   assert_true(l.deliver(0, 1));
@@ -115,13 +115,13 @@ void receive__waits_for_room_in_the_queue(void **) {
 }
 
 void receive__without_queues_counts(void **) {
-  Lab l({.cqs = false});
+  Lab l({.queues = {.cqs = false}});
   Call r(Bytes(10));
   assert_int_equal(l.b.try_receive(r), 0);
   Call s(pattern(10));
   assert_int_equal(l.a.try_send(s, 1, {.silent = true}), 0);
   l.deliver_all(0, 1);
-  assert_int_equal(l.b.receives_ok(), 1);
+  assert_int_equal(l.b.queues.receives_ok(), 1);
   assert_true(r.holds(pattern(10)));
 }
 
@@ -129,7 +129,7 @@ void receive__without_queues_counts(void **) {
 
 void source_err__tells_who_it_was(void **) {
   for (const std::size_t len : lengths) {
-    Lab l({.source_err = true});
+    Lab l({.queues = {.source_err = true}});
     l.b.to(0).addr = FI_ADDR_NOTAVAIL;
     Call &r = l.b.receive(len);
     l.a.send(1, pattern(len));
@@ -351,7 +351,7 @@ void cancel__of_a_posted_receive(void **) {
     assert_int_equal(c->done[0].flags, FI_RECV | (c == &tagged ? FI_TAGGED : FI_MSG));
     assert_int_equal(l.b.m->cancel(c), -FI_ENOENT);
   }
-  assert_int_equal(l.b.receives_failed(), 2);
+  assert_int_equal(l.b.queues.receives_failed(), 2);
   l.a.send(1, pattern(10));
   l.run();
   assert_true(stays.ok());

@@ -138,7 +138,7 @@ void fin__says_how_it_went(void **) {
     l.tell(1, 0);
     assert_int_equal(t.send.error(), c.error);
     assert_int_equal(t.send.done[0].len, large);
-    assert_int_equal(l.a.sends_failed(), 1);
+    assert_int_equal(l.a.queues.sends_failed(), 1);
   }
 }
 
@@ -185,7 +185,7 @@ void truncation__asks_for_no_more_than_fits(void **) {
           b.resize(room);
           return b;
         }()));
-        assert_int_equal(l.b.receives_failed(), 1);
+        assert_int_equal(l.b.queues.receives_failed(), 1);
       }
 }
 
@@ -366,7 +366,7 @@ void cts__of_an_eager_message_is_ignored(void **) {
   assert_false(l.a.on_frame(1, cts(wire::OpId{std::uint64_t{2} << 32}, 10)));
   assert_false(l.a.on_frame(1, fin(wire::OpId{std::uint64_t{2} << 32})));
   l.run();
-  assert_int_equal(l.a.sends_ok(), 1);
+  assert_int_equal(l.a.queues.sends_ok(), 1);
 }
 
 void fin__that_makes_no_sense_is_ignored(void **) {

@@ -177,12 +177,12 @@ void silent__writes_no_entry_but_counts(void **) {
   Call &s = l.a.send(1, pattern(10), {.silent = true});
   Call &d = l.a.send(1, pattern(10), {.flags = FI_DELIVERY_COMPLETE, .silent = true});
   Call &m = l.a.send(1, pattern(9000), {.silent = true});
-  assert_int_equal(l.a.sends_ok(), 1);
+  assert_int_equal(l.a.queues.sends_ok(), 1);
   l.b.receive(10), l.b.receive(10), l.b.receive(9000);
   l.run();
   assert_true(s.open() && d.open() && m.open());
-  assert_int_equal(l.a.sends_ok(), 3);
-  assert_int_equal(l.a.sends_failed(), 0);
+  assert_int_equal(l.a.queues.sends_ok(), 3);
+  assert_int_equal(l.a.queues.sends_failed(), 0);
 }
 
 // --- FI_INJECT: the memory is the application's again at once
@@ -345,7 +345,7 @@ void send__of_too_many_is_refused(void **) {
 }
 
 void send__waits_for_room_in_the_queue(void **) {
-  Lab l({.lossless = true, .cq_size = 2});
+  Lab l({.lossless = true, .queues = {.cq_size = 2}});
   Call first(pattern(1)), second(pattern(1)), third(pattern(1));
   assert_int_equal(l.a.try_send(first, 1), 0);
   assert_int_equal(l.a.try_send(second, 1), 0);
@@ -364,7 +364,7 @@ void refuse__is_an_error_completion(void **) {
   l.a.reap();
   assert_int_equal(c.error(), FI_EHOSTUNREACH);
   assert_int_equal(c.done[0].flags, FI_SEND | FI_TAGGED);
-  assert_int_equal(l.a.sends_failed(), 1);
+  assert_int_equal(l.a.queues.sends_failed(), 1);
 }
 
 // --- What the peer tells
