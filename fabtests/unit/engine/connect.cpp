@@ -403,6 +403,29 @@ void restart__ends_what_was_under_way(void **) {
   }
 }
 
+// Its confirm comes twice in one burst.
+void restart__of_a_peer_that_says_all_twice(void **) {
+  link::sim::Faults faults;
+  faults.duplicate = 1;
+  faults.reorder_delay = {};
+  World w;
+  w.device.set_faults(faults);
+  Node &a = w.start();
+  w.start();
+  w.exchange(0, 1);
+  w.kill(1);
+  Node &b = w.restart(1);
+  Call &r = a.receive(10, {.src = 1});
+  Call &s = b.send(0, pattern(10));
+  assert_true(w.finish({&s, &r}, 1s));
+  assert_true(s.ok() && r.ok());
+  w.exchange(0, 1);
+  w.exchange(1, 0);
+  w.run_for(1s);
+  assert_int_equal(b.statistics().unknown_token, 0);
+  assert_int_equal(a.queues.sends_failed() + b.queues.sends_failed(), 0);
+}
+
 // The one that stayed calls: its packets name a session that nobody knows.
 void restart__is_found_out_by_a_reset(void **) {
   World w;
@@ -516,6 +539,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(alias__of_one_address_in_the_book),
     cmocka_unit_test(alias__of_a_local_peer),
     cmocka_unit_test(restart__ends_what_was_under_way),
+    cmocka_unit_test(restart__of_a_peer_that_says_all_twice),
     cmocka_unit_test(restart__is_found_out_by_a_reset),
     cmocka_unit_test(restart__never_sees_old_packets),
     cmocka_unit_test(reset__leaves_at_a_bounded_rate),

@@ -125,6 +125,26 @@ void service__buries_nobody(void **) {
   a.queues.reap();
 }
 
+// Before that turn comes, a call of the application may bury the peer whose
+// packets wait.
+void service__keeps_nothing_of_a_peer_that_is_buried(void **) {
+  World w;
+  Node &a = w.start(), &b = w.start(), &c = w.start();
+  w.exchange(0, 1);
+  Call &s = c.send(1, pattern(100000), {.tag = 1});
+  w.run_for(1ms);
+  a.send(1, pattern(10));
+  b.computes = true;
+  w.run_for(1ms);
+  w.close(0);
+  compute(w, b, 1s);
+  Call &r = b.receive(100000, {.tag = 1}); // answers at once
+  b.computes = false;
+  assert_true(w.finish({&s, &r}, 1s));
+  assert_true(s.ok() && r.ok());
+  w.exchange(2, 1);
+}
+
 void service__without_a_device_or_after_close(void **) {
   World w;
   Node &a = w.start(On::host), &b = w.start(On::host), &c = w.start();
@@ -153,6 +173,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(peer__that_computes_without_service_is_dead),
     cmocka_unit_test(backlog__is_bounded),
     cmocka_unit_test(service__buries_nobody),
+    cmocka_unit_test(service__keeps_nothing_of_a_peer_that_is_buried),
     cmocka_unit_test(service__without_a_device_or_after_close),
 };
 static const unit::Group group{"service", cases};

@@ -18,7 +18,7 @@ using Bytes = std::vector<std::byte>;
 inline Bytes pattern(std::size_t len, unsigned seed = 1) {
   Bytes b(len);
   for (std::size_t i = 0; i < len; ++i)
-    b[i] = static_cast<std::byte>(i * 7 + seed * 131 + (i >> 8));
+    b[i] = static_cast<std::byte>(i * 7 + std::size_t{seed} * 131 + (i >> 8));
   return b;
 }
 

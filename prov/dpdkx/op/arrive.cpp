@@ -251,11 +251,9 @@ void Messenger::drain_held(Peer &p) {
     if (segment) {
       if (Landing *l = assembly(p, h->mn))
         assemble(*l, h->frame.segment.offset, h->frame.segment.payload, h->frame.segment.len);
-      continue;
-    }
-    if (h->mn < p.rx_next) // a number that the peer has used twice
-      continue;
-    if (h->frame.type == wire::FrameType::rts) {
+    } else if (h->mn != p.rx_next) {
+      // A number that the peer has used twice.
+    } else if (h->frame.type == wire::FrameType::rts) {
       ++p.rx_next;
       execute(p, h->frame.rts);
     } else if (affordable(p, h->frame.message.total)) {
