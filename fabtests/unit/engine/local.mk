@@ -1,1 +1,17 @@
-unit_engine_sources =
+unit_engine_sources = \
+	fabtests/unit/engine/address_table.cpp \
+	fabtests/unit/engine/conn_table.cpp \
+	fabtests/unit/engine/connect.cpp \
+	fabtests/unit/engine/endpoint.cpp \
+	fabtests/unit/engine/fail.cpp \
+	fabtests/unit/engine/lab.cpp \
+	fabtests/unit/engine/lab.h \
+	fabtests/unit/engine/receive.cpp \
+	fabtests/unit/engine/service.cpp \
+	fabtests/unit/engine/timers.cpp \
+	fabtests/unit/engine/transmit.cpp \
+	fabtests/unit/engine/turn.cpp \
+	fabtests/unit/op/allocations.cpp \
+	fabtests/unit/op/allocations.h \
+	fabtests/unit/op/calls.cpp \
+	fabtests/unit/op/calls.h

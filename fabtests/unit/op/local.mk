@@ -1,1 +1,16 @@
-unit_op_sources =
+unit_op_sources = \
+	fabtests/unit/op/allocations.cpp \
+	fabtests/unit/op/allocations.h \
+	fabtests/unit/op/calls.cpp \
+	fabtests/unit/op/calls.h \
+	fabtests/unit/op/arrive.cpp \
+	fabtests/unit/op/credit.cpp \
+	fabtests/unit/op/fail.cpp \
+	fabtests/unit/op/lab.cpp \
+	fabtests/unit/op/lab.h \
+	fabtests/unit/op/memory.cpp \
+	fabtests/unit/op/model.cpp \
+	fabtests/unit/op/peers.cpp \
+	fabtests/unit/op/receive.cpp \
+	fabtests/unit/op/rendezvous.cpp \
+	fabtests/unit/op/send.cpp

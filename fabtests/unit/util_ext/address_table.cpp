@@ -3,11 +3,14 @@
 
 #include <arpa/inet.h>
 #include <atomic>
+#include <csignal>
 #include <malloc.h>
 #include <map>
 #include <rapidcheck.h>
 #include <set>
+#include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 
 #include "unit/unit.h"
 
@@ -173,6 +176,104 @@ void reverse__runs_beside_changes(void **) {
   assert_int_equal(faults.load(), 0);
 }
 
+// A page that stops whoever reads it first, until it is opened again.
+class Barrier {
+public:
+  explicit Barrier(const void *inside) {
+    const auto size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    page_ = reinterpret_cast<std::uintptr_t>(inside) & ~(size - 1);
+    size_ = size;
+    reached_ = opened_ = 0;
+    struct sigaction stop {};
+    stop.sa_flags = SA_SIGINFO;
+    stop.sa_sigaction = [](int, siginfo_t *info, void *) {
+      const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
+      if (at - page_ >= size_) {
+        std::signal(SIGSEGV, SIG_DFL); // a fault in earnest
+        return;
+      }
+      reached_ = 1;
+      reached_.notify_one();
+      opened_.wait(0);
+    };
+    sigaction(SIGSEGV, &stop, &before_);
+    protect(PROT_NONE);
+  }
+  ~Barrier() { sigaction(SIGSEGV, &before_, nullptr); }
+
+  static void wait() { reached_.wait(0); }
+  // Its memory may be used, but whoever has stopped there stays.
+  static void unlock() { protect(PROT_READ | PROT_WRITE); }
+  static void open() {
+    opened_ = 1;
+    opened_.notify_one();
+  }
+
+private:
+  static void protect(int how) {
+    assert_int_equal(mprotect(reinterpret_cast<void *>(page_), size_, how), 0);
+  }
+  static inline std::uintptr_t page_, size_;
+  static inline std::atomic<int> reached_, opened_;
+  struct sigaction before_ {};
+};
+
+// A reader stops in front of an address that it has to pass, and meanwhile the
+// table that it is in is given up, rewritten, and current again, with what it
+// looks for in a place that it has passed.
+void reverse__looks_again_after_a_rewrite(void **) {
+  AddressTable t;
+  constexpr std::size_t capacity = 4096;
+  t.reserve(capacity / 2);
+  std::vector<std::vector<std::uint32_t>> of_place(capacity);
+  for (std::uint32_t n = 1; n < 100'000; ++n)
+    of_place[util_ext::hash_address(address(n)) % capacity].push_back(n);
+  const SockAddr wanted = address(0);
+  const std::size_t home = util_ext::hash_address(wanted) % capacity;
+  const auto insert = [&](std::size_t place) { // an address of that place, counted from `home`
+    auto &left = of_place[(home + place) % capacity];
+    assert_false(left.empty());
+    const SockAddr a = address(left.back());
+    left.pop_back();
+    bool is_new;
+    return t.insert(a, is_new);
+  };
+  for (std::uint32_t i = 0; i < 704; ++i) // the next entry lies in a page with its like only
+    insert(8 + 4 * i + 3);
+  const auto first = insert(0);
+  bool is_new;
+  const auto index = t.insert(wanted, is_new);
+  for (std::uint32_t i = 0; i < 128; ++i)
+    insert(8 + 4 * (704 + i) + 3);
+  // Two slots of four become neither free nor used, as a used one follows them:
+  // the table is rewritten for their sake.
+  const auto churn = [&] {
+    std::vector<AddressTable::Index> last;
+    for (std::uint32_t i = 0; i < 832; ++i) {
+      const auto one = insert(8 + 4 * i), two = insert(8 + 4 * i);
+      last.push_back(insert(8 + 4 * i));
+      t.remove(one);
+      t.remove(two);
+    }
+    for (const auto i : last)
+      t.remove(i);
+  };
+
+  AddressTable::Index found = AddressTable::none;
+  {
+    const Barrier barrier(t.lookup(first));
+    std::thread reader([&] { found = t.reverse(wanted); });
+    Barrier::wait();
+    Barrier::unlock();
+    t.remove(first);
+    for (int i = 0; i < 2; ++i) // the other table, then this one again
+      churn();
+    Barrier::open();
+    reader.join();
+  }
+  assert_int_equal(found, index);
+}
+
 } // namespace
 
 static const CMUnitTest cases[] = {
@@ -182,5 +283,6 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(table__agrees_with_a_map),
     cmocka_unit_test(table__takes_at_most_64_bytes_an_address),
     cmocka_unit_test(reverse__runs_beside_changes),
+    cmocka_unit_test(reverse__looks_again_after_a_rewrite),
 };
 static const unit::Group group{"address_table", cases};

@@ -244,16 +244,16 @@ void Messenger::drain_held(Peer &p) {
   auto &held = p.traffic->held;
   while (HeldFrame *h = held.front()) {
     const bool segment = h->frame.type == wire::FrameType::segment;
-    if (segment ? !(h->mn < p.rx_next) : h->mn != p.rx_next)
+    if (segment ? h->mn >= p.rx_next : h->mn > p.rx_next)
       return;
     held.erase(h);
     const std::unique_ptr<HeldFrame> owner(h);
     if (segment) {
       if (Landing *l = assembly(p, h->mn))
         assemble(*l, h->frame.segment.offset, h->frame.segment.payload, h->frame.segment.len);
-      continue;
-    }
-    if (h->frame.type == wire::FrameType::rts) {
+    } else if (h->mn != p.rx_next) {
+      // A number that the peer has used twice.
+    } else if (h->frame.type == wire::FrameType::rts) {
       ++p.rx_next;
       execute(p, h->frame.rts);
     } else if (affordable(p, h->frame.message.total)) {

@@ -59,7 +59,7 @@ public:
   bool stepping() const { return !pulls_.empty(); }
   // The peer is gone: all that was to or from it ends with `error` (positive).
   void fail(Peer &, int error);
-  // Moves what waits to be sent to another peer structure of the same peer.
+  // Moves what has yet to be sent to another peer structure of the same peer.
   void hand_over(Peer &from, Peer &to);
   void source_known(Peer &);
   // Frees what an idle peer needs not keep.

@@ -66,7 +66,12 @@ void Messenger::source_known(Peer &p) {
 void Messenger::hand_over(Peer &from, Peer &to) {
   if (!from.traffic)
     return;
-  while (TxOp *op = from.traffic->pending.pop_front()) {
+  auto &pending = from.traffic->pending;
+  for (TxOp *op = pending.front(), *next; op; op = next) {
+    next = pending.next(op);
+    if (op->stage != TxStage::queued)
+      continue; // parts of it have gone by the old session: it ends with that
+    pending.erase(op);
     op->peer = &to;
     traffic(to).pending.push_back(op);
   }
@@ -99,7 +104,8 @@ void Messenger::fail_landings(Peer &p, int error) {
     if (l->unexpected)
       l->unexpected->landing = nullptr; // fail_unexpected() takes it
     RxOp *op = l->op;
-    const Arrival a{l->received, l->received, l->flags, l->tag, l->data, l->base};
+    const std::uint64_t placed = std::min(l->received, l->wanted);
+    const Arrival a{placed, placed, l->flags, l->tag, l->data, l->base};
     landings_.give(l);
     if (op && error)
       receive_done(*op, &p, p.addr, a, error);

@@ -198,11 +198,12 @@ bool Messenger::on_rdata(Peer &p, const wire::RdataFrame &f) {
   Landing *l = landings_.find(static_cast<std::uint64_t>(f.receiver));
   if (!l || l->peer != &p || l->sender == wire::OpId::none || l->pulling || !l->op)
     return false;
-  if (f.len == 0 || f.offset > l->wanted || f.len > l->wanted - f.offset)
+  if (f.len == 0 || f.offset > l->wanted || f.len > l->wanted - f.offset ||
+      f.len > l->wanted - l->received)
     return false;
   l->op->memory.copy_in(l->base + f.offset, f.payload, f.len);
   l->received += f.len;
-  if (l->received >= l->wanted) {
+  if (l->received == l->wanted) {
     p.traffic->receiving.erase(l);
     rendezvous_done(*l);
   }

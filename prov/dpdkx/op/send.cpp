@@ -91,8 +91,11 @@ Messenger::Route Messenger::route(const Peer &p, std::size_t len, std::uint64_t 
   const bool credit = static_cast<std::int32_t>(p.tx_limit - (p.tx_used + charge)) >= 0;
   if (len > limit || !credit || (flags & FI_MATCH_COMPLETE))
     return Route::rendezvous;
-  // 24: a message frame with tag and CQ data.
-  return len + 24 <= p.max_frames ? Route::whole : Route::parts;
+  // Exactly: a first part that held all of its message would be malformed.
+  wire::MessageFrame f;
+  f.tagged = flags & FI_TAGGED;
+  f.flags = frame_flags(flags);
+  return len + wire::size_of(f) <= p.max_frames ? Route::whole : Route::parts;
 }
 
 // One packet, straight from the application's memory. `op` stays behind when

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "allocations.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::size_t live_blocks = 0; // the program has one thread
+bool no_memory = false;
+
+void *allocate(std::size_t size) noexcept {
+  void *p = std::malloc(size ? size : 1);
+  live_blocks += p != nullptr;
+  return p;
+}
+
+void *allocate(std::size_t size, std::align_val_t align) noexcept {
+  const auto a = static_cast<std::size_t>(align);
+  void *p = std::aligned_alloc(a, (size + a - 1) / a * a);
+  live_blocks += p != nullptr;
+  return p;
+}
+
+void release(void *p) noexcept {
+  live_blocks -= p != nullptr;
+  std::free(p);
+}
+
+void *or_throw(void *p) {
+  if (!p)
+    throw std::bad_alloc();
+  return p;
+}
+
+} // namespace
+
+namespace allocations {
+std::size_t live() { return live_blocks; }
+NoMemory::NoMemory() { no_memory = true; }
+NoMemory::~NoMemory() { no_memory = false; }
+} // namespace allocations
+
+void *operator new(std::size_t n) { return or_throw(allocate(n)); }
+void *operator new[](std::size_t n) { return or_throw(allocate(n)); }
+void *operator new(std::size_t n, std::align_val_t a) { return or_throw(allocate(n, a)); }
+void *operator new[](std::size_t n, std::align_val_t a) { return or_throw(allocate(n, a)); }
+void *operator new(std::size_t n, const std::nothrow_t &) noexcept {
+  return no_memory ? nullptr : allocate(n);
+}
+void *operator new[](std::size_t n, const std::nothrow_t &) noexcept {
+  return no_memory ? nullptr : allocate(n);
+}
+void *operator new(std::size_t n, std::align_val_t a, const std::nothrow_t &) noexcept {
+  return no_memory ? nullptr : allocate(n, a);
+}
+void operator delete(void *p) noexcept { release(p); }
+void operator delete[](void *p) noexcept { release(p); }
+void operator delete(void *p, std::size_t) noexcept { release(p); }
+void operator delete[](void *p, std::size_t) noexcept { release(p); }
+void operator delete(void *p, std::align_val_t) noexcept { release(p); }
+void operator delete[](void *p, std::align_val_t) noexcept { release(p); }
+void operator delete(void *p, std::size_t, std::align_val_t) noexcept { release(p); }
+void operator delete[](void *p, std::size_t, std::align_val_t) noexcept { release(p); }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Calls of an application with their memory, and the queues that their
+// completions come from.
+#pragma once
+
+#include "dpdkx/op/completers.h"
+#include "dpdkx/op/request.h"
+#include "util_ext/domain.h"
+
+#include <optional>
+#include <vector>
+
+namespace lab {
+
+using Bytes = std::vector<std::byte>;
+
+inline Bytes pattern(std::size_t len, unsigned seed = 1) {
+  Bytes b(len);
+  for (std::size_t i = 0; i < len; ++i)
+    b[i] = static_cast<std::byte>(i * 7 + std::size_t{seed} * 131 + (i >> 8));
+  return b;
+}
+
+// What to send beyond the bytes.
+struct SendHow {
+  std::optional<std::uint64_t> tag{};  // tagged
+  std::optional<std::uint64_t> data{}; // FI_REMOTE_CQ_DATA
+  std::uint64_t flags = 0;             // besides FI_COMPLETION
+  std::size_t pieces = 1;              // iov entries that the memory is cut into
+  bool silent = false;                 // without FI_COMPLETION
+};
+
+struct ReceiveHow {
+  std::optional<std::uint64_t> tag{};
+  std::uint64_t ignore = 0;
+  fi_addr_t src = FI_ADDR_UNSPEC;
+  std::uint64_t flags = 0; // besides FI_COMPLETION
+  std::size_t pieces = 1;
+};
+
+// One completion, as read from the CQ.
+struct Done {
+  std::uint64_t flags = 0;
+  std::size_t len = 0;
+  std::byte *buf = nullptr;
+  std::uint64_t data = 0, tag = 0;
+  fi_addr_t src = FI_ADDR_NOTAVAIL;
+  int err = 0; // positive
+  std::size_t olen = 0;
+  Bytes err_data{};
+};
+
+// One call of the application, its memory, and what became of it.
+struct Call {
+  Bytes memory;
+  std::vector<iovec> iov;
+  std::vector<Done> done;
+
+  explicit Call(Bytes bytes = {}, std::size_t pieces = 1);
+  Call(const Call &) = delete;
+  bool open() const { return done.empty(); }
+  bool ok() const { return done.size() == 1 && done[0].err == 0; }
+  int error() const { return done.size() == 1 ? done[0].err : 0; }
+  bool holds(const Bytes &b) const { return memory == b; }
+  bool starts_with(const Bytes &) const;
+};
+
+class Domain final : public util_ext::Domain, private util_ext::WaitSource {
+public:
+  Domain();
+  void progress() override {}
+  util_ext::WaitSource &wait_source() override { return *this; }
+
+private:
+  int fd() override { return -1; }
+  bool arm() override { return false; }
+  void disarm() override {}
+};
+
+struct QueueOptions {
+  bool source_err = false;
+  std::size_t cq_size = 256;
+  bool cqs = true;
+};
+
+// What an endpoint's operations end in.
+class Queues {
+public:
+  explicit Queues(const QueueOptions &);
+  ~Queues();
+  Queues(const Queues &) = delete;
+
+  void reap(); // completions to their calls
+  std::uint64_t sends_ok() const { return completers.tx_cntr->value(); }
+  std::uint64_t sends_failed() const { return completers.tx_cntr->errors(); }
+  std::uint64_t receives_ok() const { return completers.rx_cntr->value(); }
+  std::uint64_t receives_failed() const { return completers.rx_cntr->errors(); }
+
+  dpdkx::op::Completers completers;
+
+private:
+  static void reap(util_ext::Cq &);
+
+  Domain domain_;
+  fid_cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;
+  fid_cntr *tx_cntr_ = nullptr, *rx_cntr_ = nullptr;
+};
+
+dpdkx::op::SendRequest request(Call &, fi_addr_t to, const SendHow &);
+dpdkx::op::ReceiveRequest request(Call &, const ReceiveHow &);
+
+} // namespace lab
