@@ -7,7 +7,7 @@
 // which differ in their default flags only.
 //
 // Files: ep.cpp life and bindings, ep_links.cpp address and ports, ep_cm.cpp
-// names, ep_options.cpp options, flags, aliases, ep_msg.cpp and ep_tagged.cpp
+// names, ep_options.cpp options, flags, aliases, ep_messages.cpp and ep_data.h
 // the data calls.
 #pragma once
 
