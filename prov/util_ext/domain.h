@@ -5,6 +5,7 @@
 #pragma once
 
 #include "util_ext/mr_table.h"
+#include "util_ext/object.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -14,7 +15,6 @@
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -45,7 +45,8 @@ struct Limits {
   std::size_t mr_key_size = 8;
 };
 
-class Domain {
+// The objects opened in it hold it open.
+class Domain : public Holdable {
 public:
   // addr_format: of the addresses in AVs: FI_SOCKADDR, _IN, _IN6, or FI_ADDR_STR.
   Domain(const fi_provider &provider, fi_threading threading, fi_progress progress,
@@ -67,11 +68,6 @@ public:
   std::uint32_t addr_format() const { return addr_format_; }
   const fi_provider &provider() const { return provider_; }
 
-  // Open objects that belong to the domain; close answers -FI_EBUSY while any.
-  void acquire() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void release() { users_.fetch_sub(1, std::memory_order_acq_rel); }
-  bool in_use() const { return users_.load(std::memory_order_acquire) != 0; }
-
   Limits limits;
   MrTable regions; // memory that peers may access
 
@@ -84,7 +80,6 @@ private:
   const fi_progress progress_;
   const std::uint32_t api_version_;
   const std::uint32_t addr_format_;
-  std::atomic<std::uint32_t> users_{0};
 };
 
 } // namespace util_ext
