@@ -8,7 +8,7 @@
 #include <rdma/fi_collective.h>
 #include <rdma/fi_rma.h>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using face::Fid;

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace hosts;
 

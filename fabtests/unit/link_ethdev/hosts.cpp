@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 namespace hosts {
 
