@@ -154,6 +154,21 @@ void Domain::stop(engine::Endpoint &endpoint) {
   wait_.detach(endpoint);
 }
 
+bool Domain::linger(engine::Endpoint &endpoint) {
+  const auto drained = [&endpoint] {
+    const std::lock_guard lock(endpoint.mutex());
+    return endpoint.drained();
+  };
+  const Clock &clock = SystemClock::instance();
+  const Time until = clock.now() + settings().engine.linger;
+  while (!drained()) {
+    if (clock.now() >= until)
+      return false;
+    progress();
+  }
+  return true;
+}
+
 // ---- threads
 
 int Domain::start_threads() {

@@ -37,6 +37,10 @@ public:
   // uses it.
   void start(engine::Endpoint &);
   void stop(engine::Endpoint &);
+  // Before stop(): drives the domain until what the endpoint has promised has
+  // arrived; false: not within FI_DPDKX_LINGER. It may be another endpoint of the
+  // domain that it waits for.
+  bool linger(engine::Endpoint &);
   // After a call that gave the endpoint something to do; its lock is not held.
   void posted(engine::Endpoint &endpoint) { wait_.posted(endpoint); }
 

@@ -155,12 +155,18 @@ int Endpoint::close(EndpointHandle *handle) {
   delete handle;
   if (--handles_ != 0)
     return 0;
+  const bool inherited = domain_.inherited();
+  if (engine_ && !inherited && !domain_.linger(*engine_))
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "endpoint %s: closed before all that was sent had arrived; it may within a longer "
+            "FI_DPDKX_LINGER\n",
+            to_string(self_).c_str());
   std::unique_ptr<engine::Endpoint> engine;
   {
     const std::lock_guard lock(engine_guard_);
     engine = std::move(engine_);
   }
-  if (engine && domain_.inherited()) {
+  if (engine && inherited) {
     (void)engine.release(); // the parent's
   } else if (engine) {
     domain_.stop(*engine);
