@@ -302,6 +302,26 @@ CASE(events, .ranks = 1) {
   a.av.close();
 }
 
+// Closing leaves what has been reported where it is (fi_av(3)).
+CASE(events_of_a_closed_av, .ranks = 1) {
+  lone_av a(FI_AV_TABLE, FI_EVENT);
+  owned_fid<fid_eq> eq;
+  fi_eq_attr attr{};
+  CHECK_OK(fi_eq_open(a.base.fabric.get(), &attr, eq.out(), nullptr));
+  CHECK_OK(fi_av_bind(a.av.get(), &eq->fid, 0));
+  int context = 0;
+  CHECK_CODE(0, fi_av_insert(a.av.get(), a.peers(4).data(), 4, nullptr, 0, &context));
+  const fid_t closed = &a.av->fid;
+  a.av.close();
+  fi_eq_entry entry{};
+  std::uint32_t event = 0;
+  CHECK_CODE(static_cast<long>(sizeof entry),
+             fi_eq_read(eq.get(), &event, &entry, sizeof entry, 0));
+  CHECK(entry.fid == closed);
+  CHECK(entry.context == &context);
+  CHECK_EQ(entry.data, 4u);
+}
+
 // A named AV that must exist and doesn't: MPICH tries that and goes on without.
 CASE(named_and_absent, .ranks = 1) {
   fabric_and_domain base(find_info({}));
@@ -311,11 +331,6 @@ CASE(named_and_absent, .ranks = 1) {
   attr.name = "FI_NAMED_AV_0";
   attr.flags = FI_READ;
   CHECK(fi_av_open(*base, &attr, av.out(), nullptr) < 0);
-}
-
-CASE(busy_domain, .ranks = 1) {
-  const lone_av a(FI_AV_TABLE);
-  CHECK_CODE(-FI_EBUSY, fi_close(&a.base.domain->fid));
 }
 
 // Text addresses, where the provider has them: an array of strings.

@@ -234,10 +234,4 @@ CASE(errors_count_apart, .ranks = 1) {
   expect_errors(e.sent(), 0);
 }
 
-CASE(busy_while_bound, .ranks = 1) {
-  endpoint e({.caps = FI_MSG | FI_TAGGED, .counters = true});
-  CHECK_CODE(-FI_EBUSY, fi_close(&e.sent()->fid));
-  CHECK_CODE(-FI_EBUSY, fi_close(&e.received()->fid));
-}
-
 } // namespace fabtest

@@ -30,6 +30,7 @@ functional_libs = libfabtests_main.la $(fabtests_libs)
 
 functional_programs = \
 	fabtests/functional/av \
+	fabtests/functional/busy \
 	fabtests/functional/cntr \
 	fabtests/functional/completion_level \
 	fabtests/functional/cq \
@@ -60,6 +61,8 @@ functional_transfer = fabtests/functional/transfer.cpp fabtests/functional/trans
 # Each is made of the file of its name unless it says more.
 fabtests_functional_av_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_av_LDADD = $(functional_libs)
+fabtests_functional_busy_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_busy_LDADD = $(functional_libs)
 fabtests_functional_cntr_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_cntr_LDADD = $(functional_libs)
 fabtests_functional_completion_level_CPPFLAGS = $(fabtests_cppflags)

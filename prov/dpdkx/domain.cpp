@@ -87,7 +87,7 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
 Domain::~Domain() {
   stop_threads();
   if (eq_)
-    eq_->release();
+    eq_->forget(&handle_.fid);
   fabric_.release();
 }
 
@@ -123,8 +123,7 @@ int Domain::bind(struct fid *f, struct fid *other, std::uint64_t flags) {
     FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN, "registration of memory is never asynchronous\n");
     return -FI_EOPNOTSUPP;
   }
-  self.eq_ = util_ext::Eq::from(other);
-  self.eq_->acquire();
+  self.eq_ = util_ext::Hold(*util_ext::Eq::from(other));
   return 0;
 }
 

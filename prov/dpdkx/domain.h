@@ -71,7 +71,7 @@ private:
   Fabric &fabric_;
   const std::shared_ptr<link::Device> device_;
   const pid_t owner_;
-  util_ext::Eq *eq_ = nullptr;
+  util_ext::Hold<util_ext::Eq> eq_;
   EndpointSet endpoints_;
   DomainWait wait_;
   Idle idle_;

@@ -25,13 +25,9 @@ int bind_handle(struct fid *f, struct fid *other, std::uint64_t flags) {
   return util_ext::guard([&] { return EndpointHandle::from(f).endpoint.bind(other, flags); });
 }
 
-template <class T> int take(T *&place, T &object, const char *what) {
-  if (place) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: the endpoint has %s for that already\n", what);
-    return -FI_EINVAL;
-  }
-  place = &object;
-  return 0;
+int taken(const char *what) {
+  FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: the endpoint has %s for that already\n", what);
+  return -FI_EINVAL;
 }
 
 wire::KeyDigest key_of(const fi_info &info, const wire::KeyDigest &setting) {
@@ -146,12 +142,12 @@ Endpoint::~Endpoint() {
       cq->release();
   for (util_ext::Cntr *cntr : cntrs_)
     cntr->release();
-  if (eq_)
-    eq_->release();
   domain_.release();
 }
 
 int Endpoint::close(EndpointHandle *handle) {
+  if (eq_)
+    eq_->forget(&handle->fid);
   delete handle;
   if (--handles_ != 0)
     return 0;
@@ -193,9 +189,9 @@ int Endpoint::bind(struct fid *other, std::uint64_t flags) {
   case FI_CLASS_AV:
     return bind_av(*util_ext::Av::from(other));
   case FI_CLASS_EQ:
-    if (const int rc = take(eq_, *util_ext::Eq::from(other), "an event queue"))
-      return rc;
-    eq_->acquire();
+    if (eq_)
+      return taken("an event queue");
+    eq_ = util_ext::Hold(*util_ext::Eq::from(other));
     return 0;
   default:
     FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: objects of class %zu can't be bound\n",
@@ -213,10 +209,8 @@ int Endpoint::bind_cq(util_ext::Cq &cq, std::uint64_t flags) {
     return -FI_EINVAL;
   }
   const bool selective = flags & FI_SELECTIVE_COMPLETION;
-  if (((flags & FI_TRANSMIT) && completers_.tx_cq) || ((flags & FI_RECV) && completers_.rx_cq)) {
-    util_ext::Cq *taken = completers_.tx_cq ? completers_.tx_cq : completers_.rx_cq;
-    return take(taken, cq, "a completion queue");
-  }
+  if (((flags & FI_TRANSMIT) && completers_.tx_cq) || ((flags & FI_RECV) && completers_.rx_cq))
+    return taken("a completion queue");
   if (flags & FI_TRANSMIT) {
     completers_.tx_cq = &cq;
     selective_tx_ = selective;
@@ -237,10 +231,8 @@ int Endpoint::bind_cntr(util_ext::Cntr &cntr, std::uint64_t flags) {
             static_cast<unsigned long long>(flags));
     return -FI_EINVAL;
   }
-  if (((flags & FI_SEND) && completers_.tx_cntr) || ((flags & FI_RECV) && completers_.rx_cntr)) {
-    util_ext::Cntr *taken = completers_.tx_cntr ? completers_.tx_cntr : completers_.rx_cntr;
-    return take(taken, cntr, "a counter");
-  }
+  if (((flags & FI_SEND) && completers_.tx_cntr) || ((flags & FI_RECV) && completers_.rx_cntr))
+    return taken("a counter");
   cntrs_.push_back(&cntr);
   cntr.acquire();
   if (flags & FI_SEND)
@@ -251,9 +243,10 @@ int Endpoint::bind_cntr(util_ext::Cntr &cntr, std::uint64_t flags) {
 }
 
 int Endpoint::bind_av(util_ext::Av &av) {
-  if (const int rc = take(av_, av, "an address vector"))
-    return rc;
+  if (av_)
+    return taken("an address vector");
   av.add_listener(*this);
+  av_ = &av;
   return 0;
 }
 

@@ -109,7 +109,7 @@ private:
 
   std::vector<util_ext::Cntr *> cntrs_; // all that are bound, also for what isn't counted yet
   util_ext::Av *av_ = nullptr;
-  util_ext::Eq *eq_ = nullptr;
+  util_ext::Hold<util_ext::Eq> eq_;
 
   Address source_;      // asked for: any address, port 0: to be chosen
   Address self_;        // once links_ is open
