@@ -46,7 +46,8 @@ public:
 
   Fabric &fabric() const { return fabric_; }
   const Settings &settings() const { return fabric_.settings(); }
-  link::Device *device() const { return device_.get(); } // null: host link only
+  link::Device *device() const { return device_.get(); }         // null: host link only
+  std::uint32_t traffic_class() const { return traffic_class_; } // of endpoints without one
   // In a child of the process that opened it, which must not touch anything.
   bool inherited() const;
 
@@ -70,6 +71,7 @@ private:
   Handle handle_;
   Fabric &fabric_;
   const std::shared_ptr<link::Device> device_;
+  const std::uint32_t traffic_class_;
   const pid_t owner_;
   util_ext::Hold<util_ext::Eq> eq_;
   EndpointSet endpoints_;

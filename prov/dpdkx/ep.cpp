@@ -128,6 +128,7 @@ Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source)
       tx_size_(info.tx_attr->size ? info.tx_attr->size : domain.settings().engine.tx_size),
       rx_size_(info.rx_attr->size ? info.rx_attr->size : domain.settings().engine.rx_size),
       tx_op_flags_(info.tx_attr->op_flags), rx_op_flags_(info.rx_attr->op_flags),
+      traffic_class_(info.tx_attr->tclass ? info.tx_attr->tclass : domain.traffic_class()),
       key_(key_of(info, domain.settings().engine.session.key)), source_(source) {
   completers_.source = caps_ & FI_SOURCE;
   completers_.source_err = caps_ & FI_SOURCE_ERR;

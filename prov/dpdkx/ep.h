@@ -104,6 +104,7 @@ private:
   const std::uint32_t format_; // of addresses
   const std::size_t tx_size_, rx_size_;
   const std::uint64_t tx_op_flags_, rx_op_flags_;
+  const std::uint32_t traffic_class_;
   wire::KeyDigest key_;
   std::size_t min_multi_recv_ = 64;
 
