@@ -6,11 +6,13 @@
 #include "dpdkx/domain.h"
 #include "dpdkx/getinfo_address.h"
 #include "dpdkx/link/ethdev/loader.h"
+#include "dpdkx/nic.h"
 #include "dpdkx/provider.h"
 #include "util_ext/info.h"
 #include "util_ext/ops.h"
 
 #include <cstring>
+#include <functional>
 
 namespace dpdkx {
 
@@ -38,6 +40,7 @@ bool asked_for(const fi_info *hints) {
 struct Candidate {
   std::string name;
   Address address; // port 0
+  std::function<fid_nic *()> nic{}; // none: the host link
 };
 
 // The device that a process would get now.
@@ -62,7 +65,9 @@ bool device_candidate(const Settings &settings, const char *name, Candidate &out
     FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
     return false;
   }
-  out = {requests[i].spec.text, Address::v4(description.address.address.value, 0)};
+  const net::DeviceSpec &spec = requests[i].spec;
+  out = {spec.text, Address::v4(description.address.address.value, 0),
+         [spec, description] { return make_nic(spec, description); }};
   return true;
 }
 
@@ -103,6 +108,8 @@ int make_info(const Settings &settings, const Candidate &candidate, std::uint32_
     return rc;
   out.reset(chosen);
   set_sizes(settings, hints, *out);
+  if (candidate.nic && FI_VERSION_GE(api_version, FI_VERSION(1, 7))) // which has fi_info::nic
+    out->nic = candidate.nic();
   wanted.fill(candidate.address, *out);
   return 0;
 }

@@ -26,6 +26,8 @@ face_sources = \
 	prov/dpdkx/idle.h \
 	prov/dpdkx/key_digest.cpp \
 	prov/dpdkx/key_digest.h \
+	prov/dpdkx/nic.cpp \
+	prov/dpdkx/nic.h \
 	prov/dpdkx/op_flags.h \
 	prov/dpdkx/own_address.cpp \
 	prov/dpdkx/own_address.h \
