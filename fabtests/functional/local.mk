@@ -40,6 +40,7 @@ functional_programs = \
 	fabtests/functional/fork \
 	fabtests/functional/getinfo \
 	fabtests/functional/getinfo_address \
+	fabtests/functional/getinfo_hints \
 	fabtests/functional/getinfo_quiet \
 	fabtests/functional/many \
 	fabtests/functional/mr \
@@ -81,6 +82,8 @@ fabtests_functional_getinfo_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_getinfo_LDADD = $(functional_libs)
 fabtests_functional_getinfo_address_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_getinfo_address_LDADD = $(functional_libs)
+fabtests_functional_getinfo_hints_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_getinfo_hints_LDADD = $(functional_libs)
 fabtests_functional_getinfo_quiet_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_getinfo_quiet_LDADD = $(functional_libs)
 fabtests_functional_many_CPPFLAGS = $(fabtests_cppflags)
