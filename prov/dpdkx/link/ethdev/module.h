@@ -95,7 +95,7 @@ public:
 };
 
 struct EthdevModule {
-  static constexpr std::uint32_t current_abi = 1;
+  static constexpr std::uint32_t current_abi = 2;
   static constexpr const char *symbol = "dpdkx_ethdev_module";
 
   std::uint32_t abi;
