@@ -91,6 +91,17 @@ CASE(unspecified_type, .ranks = 1) {
   CHECK(attr.type == FI_AV_MAP || attr.type == FI_AV_TABLE);
 }
 
+// Where the domain has only one of them, that is what one gets.
+CASE(unspecified_type_of_a_domain_with_one, .ranks = 1) {
+  for (const auto type : {FI_AV_TABLE, FI_AV_MAP}) {
+    fabric_and_domain base(find_info({.av_type = type}));
+    owned_fid<fid_av> av;
+    fi_av_attr attr{};
+    CHECK_OK(fi_av_open(*base, &attr, av.out(), nullptr));
+    CHECK_EQ(attr.type, base.info->domain_attr->av_type);
+  }
+}
+
 CASE(none_inserted, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   CHECK_CODE(0, fi_av_insert(a.av.get(), a.peers(1).data(), 0, nullptr, 0, nullptr));
@@ -199,6 +210,19 @@ CASE(by_name_and_service, .ranks = 1) {
   fi_addr_t got = FI_ADDR_NOTAVAIL;
   CHECK_CODE(1, fi_av_insertsvc(a.av.get(), host.c_str(), "20031", &got, 0, nullptr));
   CHECK(a.lookup(got) == a.peer(31));
+}
+
+// "Applications may also pass in an FI_ADDR_STR formatted address as the node parameter. In such
+// cases, the service parameter must be NULL."
+CASE(by_text_as_node, .ranks = 1) {
+  const lone_av a(FI_AV_TABLE);
+  if (family_of(a.own) != AF_INET)
+    skip("made for IPv4");
+  const std::string node = fmt::format("fi_sockaddr_in://{}:20031", host_of(a.own));
+  fi_addr_t got = FI_ADDR_NOTAVAIL;
+  CHECK_CODE(1, fi_av_insertsvc(a.av.get(), node.c_str(), nullptr, &got, 0, nullptr));
+  CHECK(a.lookup(got) == a.peer(31));
+  CHECK(fi_av_insertsvc(a.av.get(), node.c_str(), "20032", &got, 0, nullptr) <= 0);
 }
 
 CASE(by_unknown_name, .ranks = 1) {

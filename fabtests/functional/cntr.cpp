@@ -77,6 +77,17 @@ CASE(by_hand, .ranks = 1) {
   expect_errors(c.cntr.get(), 0);
 }
 
+// fi_cntr(3) knows the commands; there are no flags yet that it defines for them.
+CASE(default_flags, .ranks = 1) {
+  const lone_counter c;
+  std::uint64_t flags = ~std::uint64_t{0};
+  CHECK_OK(fi_control(&c.cntr->fid, FI_GETOPSFLAG, &flags));
+  CHECK_EQ(flags, 0u);
+  CHECK_OK(fi_control(&c.cntr->fid, FI_SETOPSFLAG, &flags));
+  flags = FI_COMPLETION;
+  CHECK(fi_control(&c.cntr->fid, FI_SETOPSFLAG, &flags) < 0);
+}
+
 CASE(wait_for_what_is_there, .ranks = 1) {
   const lone_counter c;
   CHECK_OK(fi_cntr_wait(c.cntr.get(), 0, 0));

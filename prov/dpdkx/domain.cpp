@@ -79,6 +79,7 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
   handle_.fid = {FI_CLASS_DOMAIN, context, &fid_ops};
   handle_.ops = &domain_ops;
   handle_.mr = util_ext::Mr::ops<Domain>();
+  limits.av_type = info.domain_attr->av_type;
   limits.cq_size = settings().cq_size;
   limits.cq_overrun = settings().cq_overrun;
   limits.cq_overrun_advice = "set FI_DPDKX_CQ_OVERRUN higher";

@@ -107,6 +107,7 @@ private:
   const std::uint32_t traffic_class_;
   wire::KeyDigest key_;
   std::size_t min_multi_recv_ = 64;
+  int peer_to_peer_ = FI_HMEM_P2P_ENABLED; // FI_OPT_FI_HMEM_P2P
 
   std::vector<util_ext::Cntr *> cntrs_; // all that are bound, also for what isn't counted yet
   util_ext::Av *av_ = nullptr;

@@ -359,7 +359,7 @@ int Av::open(Domain &domain, fi_av_attr *attr, fid_av **out, void *context) noex
 
   const int rc = make(out, domain, *attr, context);
   if (rc == 0 && attr->type == FI_AV_UNSPEC)
-    attr->type = FI_AV_TABLE;
+    attr->type = domain.limits.av_type == FI_AV_MAP ? FI_AV_MAP : FI_AV_TABLE;
   return rc;
 }
 

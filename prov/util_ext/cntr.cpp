@@ -47,6 +47,13 @@ int Cntr::wait(fid_cntr *cntr, std::uint64_t threshold, int timeout) noexcept {
 }
 
 int Cntr::control(struct fid *f, int command, void *arg) noexcept {
+  if (command == FI_GETOPSFLAG || command == FI_SETOPSFLAG) {
+    auto *flags = static_cast<std::uint64_t *>(arg);
+    if (!flags || (command == FI_SETOPSFLAG && *flags != 0)) // none are defined
+      return -FI_EINVAL;
+    *flags = 0;
+    return 0;
+  }
   return guard([&] { return from(f)->wait_.control(command, arg); });
 }
 

@@ -40,6 +40,7 @@ struct Limits {
   std::size_t cq_size = 1024;              // entries of a CQ that leaves its size open
   std::size_t cq_overrun = 1 << 22;        // entries kept beyond a CQ's size; one more: overrun
   const char *cq_overrun_advice = nullptr; // added to the log line: which setting helps
+  fi_av_type av_type = FI_AV_UNSPEC;       // of AVs that leave it open; UNSPEC: FI_AV_TABLE
   int mr_mode = 0;                         // as in fi_domain_attr
   std::size_t mr_iov_limit = 8;
   std::size_t mr_key_size = 8;
