@@ -30,6 +30,13 @@ int taken(const char *what) {
   return -FI_EINVAL;
 }
 
+// Nobody who waits there would drive the endpoint.
+int foreign(const char *what, const char *owner) {
+  FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: the %s is of another %s; allowed: the endpoint's own\n",
+          what, owner);
+  return -FI_EINVAL;
+}
+
 wire::KeyDigest key_of(const fi_info &info, const wire::KeyDigest &setting) {
   const auto digest = [](const std::uint8_t *key, std::size_t len) {
     return key_digest(std::as_bytes(std::span(key, len)));
@@ -183,17 +190,22 @@ int Endpoint::bind(struct fid *other, std::uint64_t flags) {
     return -FI_EOPBADSTATE;
   }
   switch (other->fclass) {
-  case FI_CLASS_CQ:
-    return bind_cq(*util_ext::Cq::from(other), flags);
-  case FI_CLASS_CNTR:
-    return bind_cntr(*util_ext::Cntr::from(other), flags);
-  case FI_CLASS_AV:
-    return bind_av(*util_ext::Av::from(other));
-  case FI_CLASS_EQ:
-    if (eq_)
-      return taken("an event queue");
-    eq_ = util_ext::Hold(*util_ext::Eq::from(other));
-    return 0;
+  case FI_CLASS_CQ: {
+    util_ext::Cq &cq = *util_ext::Cq::from(other);
+    return &cq.domain() == &domain_ ? bind_cq(cq, flags) : foreign("completion queue", "domain");
+  }
+  case FI_CLASS_CNTR: {
+    util_ext::Cntr &cntr = *util_ext::Cntr::from(other);
+    return &cntr.domain() == &domain_ ? bind_cntr(cntr, flags) : foreign("counter", "domain");
+  }
+  case FI_CLASS_AV: {
+    util_ext::Av &av = *util_ext::Av::from(other);
+    return &av.domain() == &domain_ ? bind_av(av) : foreign("address vector", "domain");
+  }
+  case FI_CLASS_EQ: {
+    util_ext::Eq &eq = *util_ext::Eq::from(other);
+    return &eq.fabric() == &domain_.fabric() ? bind_eq(eq) : foreign("event queue", "fabric");
+  }
   default:
     FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: objects of class %zu can't be bound\n",
             other->fclass);
@@ -248,6 +260,13 @@ int Endpoint::bind_av(util_ext::Av &av) {
     return taken("an address vector");
   av.add_listener(*this);
   av_ = &av;
+  return 0;
+}
+
+int Endpoint::bind_eq(util_ext::Eq &eq) {
+  if (eq_)
+    return taken("an event queue");
+  eq_ = util_ext::Hold(eq);
   return 0;
 }
 

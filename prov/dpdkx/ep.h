@@ -80,6 +80,7 @@ private:
   int bind_cq(util_ext::Cq &, std::uint64_t flags);
   int bind_cntr(util_ext::Cntr &, std::uint64_t flags);
   int bind_av(util_ext::Av &);
+  int bind_eq(util_ext::Eq &);
   int check_bindings() const;
 
   int open_links(); // unless they are open

@@ -39,6 +39,7 @@ public:
     const AddressTable::Index i = table_.reverse(a);
     return i == AddressTable::none ? FI_ADDR_NOTAVAIL : i;
   }
+  const Domain &domain() const { return *domain_; }
   // One beyond the highest index that was ever in use.
   std::size_t high_water() const noexcept { return table_.high_water(); }
 

@@ -20,6 +20,8 @@ public:
   std::uint64_t value() const noexcept { return value_.load(); }
   std::uint64_t errors() const noexcept { return errors_.load(); }
 
+  const Domain &domain() const { return *domain_; }
+
   // fi_trywait.
   int try_wait() noexcept;
 

@@ -33,6 +33,8 @@ public:
     return count() < size_ && !overrun_.load(std::memory_order_relaxed);
   }
 
+  const Domain &domain() const { return *domain_; }
+
   // fi_trywait.
   int try_wait() noexcept;
 

@@ -37,6 +37,8 @@ public:
   // events stay (fi_av(3)).
   void forget(const struct fid *) noexcept;
 
+  const Fabric &fabric() const { return *fabric_; }
+
   // fi_trywait.
   int try_wait() noexcept;
 
