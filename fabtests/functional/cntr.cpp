@@ -21,24 +21,25 @@ using clock = std::chrono::steady_clock;
 int wait_limit() { return static_cast<int>(default_wait().count()); }
 
 // Updates may take a moment to show (fi_cntr(3), NOTES).
-void expect_value(fid_cntr *cntr, std::uint64_t value, where at = where::current()) {
+template <class Read>
+void expect(std::string_view what, Read &&read, std::uint64_t value, where at) {
   const auto end = clock::now() + default_wait();
-  while (fi_cntr_read(cntr) != value) {
+  while (read() != value) {
     if (clock::now() > end)
-      fail(fmt::format("the counter is {}, expected {}", fi_cntr_read(cntr), value), at);
+      fail(fmt::format("{} is {}, expected {}", what, read(), value), at);
     drive_progress();
     sched_yield();
   }
 }
 
+void expect_value(fid_cntr *cntr, std::uint64_t value, where at = where::current()) {
+  expect(
+      "the counter", [cntr] { return fi_cntr_read(cntr); }, value, at);
+}
+
 void expect_errors(fid_cntr *cntr, std::uint64_t value, where at = where::current()) {
-  const auto end = clock::now() + default_wait();
-  while (fi_cntr_readerr(cntr) != value) {
-    if (clock::now() > end)
-      fail(fmt::format("the error counter is {}, expected {}", fi_cntr_readerr(cntr), value), at);
-    drive_progress();
-    sched_yield();
-  }
+  expect(
+      "the error counter", [cntr] { return fi_cntr_readerr(cntr); }, value, at);
 }
 
 struct lone_counter {
