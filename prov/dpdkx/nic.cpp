@@ -18,7 +18,7 @@ namespace {
 struct Nic final : fid_nic {
   Nic() : fid_nic() { point(); }
   Nic(const Nic &other)
-      : fid_nic(), name(other.name), device_id(other.device_id), vendor_id(other.vendor_id),
+      : fid_nic(other), name(other.name), device_id(other.device_id), vendor_id(other.vendor_id),
         driver(other.driver), address(other.address), bus(other.bus), link(other.link) {
     point();
   }

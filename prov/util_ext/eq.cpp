@@ -58,7 +58,7 @@ void Eq::forget(const struct fid *about) noexcept {
   std::erase_if(entries_, [&](const Entry &e) {
     if (e.error)
       return e.error->error.fid == about;
-    struct fid *f = nullptr; // first in every kind of event
+    const void *f = nullptr; // first in every kind of event
     if (e.data.size() >= sizeof f)
       std::memcpy(&f, e.data.data(), sizeof f);
     return f == about;

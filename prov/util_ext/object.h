@@ -63,7 +63,7 @@ protected:
   ~Object() = default;
 
   // What T::open() ends with. 0 or a negative FI_E*; T::start() may fail, too.
-  template <class... Args> static int make(F **out, Args &&...args) noexcept {
+  template <class... Args> static int make(F **out, Args &&...args) {
     return guard([&] {
       std::unique_ptr<T, Deleter> object(new T(std::forward<Args>(args)...));
       if (const int rc = object->start(); rc != 0)
