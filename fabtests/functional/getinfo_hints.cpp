@@ -5,6 +5,7 @@
 #include "common/address.h"
 #include "common/case.h"
 #include "common/endpoint.h"
+#include "common/payload.h"
 #include "common/process_state.h"
 #include "common/settings.h"
 
@@ -13,6 +14,7 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace fabtest {
 
@@ -34,6 +36,7 @@ template <class E> void put(E &place, std::uint64_t value) {
 }
 
 void put_key(std::uint8_t *&key, std::size_t &size, std::uint64_t value) {
+  std::free(key);
   key = static_cast<std::uint8_t *>(std::calloc(1, value));
   size = value;
 }
@@ -58,7 +61,11 @@ constexpr row impossible[] = {
      [](fi_info &h, std::uint64_t v) {
        put_key(h.ep_attr->auth_key, h.ep_attr->auth_key_size, v);
      }},
-    {"ep_attr->auth_key_size", 16, FIELD(ep_attr->auth_key_size)}, // without a key
+    {"ep_attr->auth_key_size", 16, // without a key
+     [](fi_info &h, std::uint64_t v) {
+       std::free(std::exchange(h.ep_attr->auth_key, nullptr));
+       h.ep_attr->auth_key_size = v;
+     }},
     {"tx_attr->caps", FI_MSG | unknown_bit, FIELD(tx_attr->caps)},
     {"tx_attr->op_flags", unknown_bit, FIELD(tx_attr->op_flags)},
     {"tx_attr->op_flags", FI_COMMIT_COMPLETE, FIELD(tx_attr->op_flags)},
@@ -163,6 +170,22 @@ CASE(what_cannot_be_had_is_refused, .ranks = 1) {
     const std::string value = fmt::format(" {} (", r.value);
     expect_refusal(*hints, fmt::format("{} = {}", r.hint, r.value),
                    {"<info>", fmt::format("hint {} ", r.hint), value, ": "});
+  }
+}
+
+// However much is wrong, one line says why.
+CASE(any_of_them_together, .ranks = 1) {
+  log_refusals();
+  random_source random(config().seed);
+  for (int i = 0; i < 500; ++i) {
+    const info_ptr hints = make_hints({});
+    std::string what;
+    for (std::size_t left = 1 + random.below(5); left > 0; --left) {
+      const row &r = impossible[random.below(std::size(impossible))];
+      r.set(*hints, r.value);
+      what += fmt::format("{} = {}; ", r.hint, r.value);
+    }
+    expect_refusal(*hints, what, {"<info> hint "});
   }
 }
 
