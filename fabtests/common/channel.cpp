@@ -24,10 +24,10 @@ struct header {
   std::uint64_t size;
 };
 
-bool send_all(int fd, const void *data, std::size_t size) {
-  const auto *at = static_cast<const char *>(data);
+// Calls `move(at, size)`, which sends or receives a part, until it is all done.
+template <class Byte, class Move> bool move_all(Byte *at, std::size_t size, Move &&move) {
   while (size > 0) {
-    const ssize_t n = ::send(fd, at, size, MSG_NOSIGNAL);
+    const ssize_t n = move(at, size);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0)
@@ -38,18 +38,15 @@ bool send_all(int fd, const void *data, std::size_t size) {
   return true;
 }
 
+bool send_all(int fd, const void *data, std::size_t size) {
+  return move_all(static_cast<const char *>(data), size, [fd](const char *at, std::size_t left) {
+    return ::send(fd, at, left, MSG_NOSIGNAL);
+  });
+}
+
 bool receive_all(int fd, void *data, std::size_t size) {
-  auto *at = static_cast<char *>(data);
-  while (size > 0) {
-    const ssize_t n = ::recv(fd, at, size, 0);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    at += n;
-    size -= static_cast<std::size_t>(n);
-  }
-  return true;
+  return move_all(static_cast<char *>(data), size,
+                  [fd](char *at, std::size_t left) { return ::recv(fd, at, left, 0); });
 }
 
 struct address_list {

@@ -136,6 +136,17 @@ void post_recv(endpoint &e, kind k, recv_form form, std::span<std::byte> into, c
       at);
 }
 
+void receive_payload(endpoint &e, std::uint64_t tag, std::size_t len, where at) {
+  op o;
+  guarded_buffer into(len);
+  e.trecv(into.span(), tag, o, 0, FI_ADDR_UNSPEC, at);
+  const completion c =
+      e.rx().wait_ok(o, fmt::format("receive of {} bytes", len), default_wait(), at);
+  check_equal("length of the message", "sent", c.len, len, at);
+  verify(into.span(), tag);
+  into.check_guards(len);
+}
+
 void post_sendmsg(endpoint &e, kind k, std::span<const iovec> iov, fi_addr_t to,
                   const envelope &env, op &o, std::uint64_t flags, where at) {
   const fi_msg m = plain_message(iov, to, env, o);

@@ -43,6 +43,9 @@ void post_send(endpoint &e, kind k, send_form form, int to, std::span<const std:
 void post_recv(endpoint &e, kind k, recv_form form, std::span<std::byte> into, const envelope &env,
                op &o, where at = where::current());
 
+// Receives the one message with this tag, which is payload(len, tag).
+void receive_payload(endpoint &e, std::uint64_t tag, std::size_t len, where at = where::current());
+
 // As sendmsg/recvmsg with these flags.
 void post_sendmsg(endpoint &e, kind k, std::span<const iovec> iov, fi_addr_t to,
                   const envelope &env, op &o, std::uint64_t flags, where at = where::current());

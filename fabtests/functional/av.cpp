@@ -91,6 +91,17 @@ CASE(unspecified_type, .ranks = 1) {
   CHECK(attr.type == FI_AV_MAP || attr.type == FI_AV_TABLE);
 }
 
+// Where the domain has only one of them, that is what one gets.
+CASE(unspecified_type_of_a_domain_with_one, .ranks = 1) {
+  for (const auto type : {FI_AV_TABLE, FI_AV_MAP}) {
+    fabric_and_domain base(find_info({.av_type = type}));
+    owned_fid<fid_av> av;
+    fi_av_attr attr{};
+    CHECK_OK(fi_av_open(*base, &attr, av.out(), nullptr));
+    CHECK_EQ(attr.type, base.info->domain_attr->av_type);
+  }
+}
+
 CASE(none_inserted, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   CHECK_CODE(0, fi_av_insert(a.av.get(), a.peers(1).data(), 0, nullptr, 0, nullptr));
@@ -201,6 +212,19 @@ CASE(by_name_and_service, .ranks = 1) {
   CHECK(a.lookup(got) == a.peer(31));
 }
 
+// "Applications may also pass in an FI_ADDR_STR formatted address as the node parameter. In such
+// cases, the service parameter must be NULL."
+CASE(by_text_as_node, .ranks = 1) {
+  const lone_av a(FI_AV_TABLE);
+  if (family_of(a.own) != AF_INET)
+    skip("made for IPv4");
+  const std::string node = fmt::format("fi_sockaddr_in://{}:20031", host_of(a.own));
+  fi_addr_t got = FI_ADDR_NOTAVAIL;
+  CHECK_CODE(1, fi_av_insertsvc(a.av.get(), node.c_str(), nullptr, &got, 0, nullptr));
+  CHECK(a.lookup(got) == a.peer(31));
+  CHECK(fi_av_insertsvc(a.av.get(), node.c_str(), "20032", &got, 0, nullptr) <= 0);
+}
+
 CASE(by_unknown_name, .ranks = 1) {
   const lone_av a(FI_AV_TABLE);
   fi_addr_t got = 0;
@@ -302,6 +326,26 @@ CASE(events, .ranks = 1) {
   a.av.close();
 }
 
+// Closing leaves what has been reported where it is (fi_av(3)).
+CASE(events_of_a_closed_av, .ranks = 1) {
+  lone_av a(FI_AV_TABLE, FI_EVENT);
+  owned_fid<fid_eq> eq;
+  fi_eq_attr attr{};
+  CHECK_OK(fi_eq_open(a.base.fabric.get(), &attr, eq.out(), nullptr));
+  CHECK_OK(fi_av_bind(a.av.get(), &eq->fid, 0));
+  int context = 0;
+  CHECK_CODE(0, fi_av_insert(a.av.get(), a.peers(4).data(), 4, nullptr, 0, &context));
+  const fid_t closed = &a.av->fid;
+  a.av.close();
+  fi_eq_entry entry{};
+  std::uint32_t event = 0;
+  CHECK_CODE(static_cast<long>(sizeof entry),
+             fi_eq_read(eq.get(), &event, &entry, sizeof entry, 0));
+  CHECK(entry.fid == closed);
+  CHECK(entry.context == &context);
+  CHECK_EQ(entry.data, 4u);
+}
+
 // A named AV that must exist and doesn't: MPICH tries that and goes on without.
 CASE(named_and_absent, .ranks = 1) {
   fabric_and_domain base(find_info({}));
@@ -311,11 +355,6 @@ CASE(named_and_absent, .ranks = 1) {
   attr.name = "FI_NAMED_AV_0";
   attr.flags = FI_READ;
   CHECK(fi_av_open(*base, &attr, av.out(), nullptr) < 0);
-}
-
-CASE(busy_domain, .ranks = 1) {
-  const lone_av a(FI_AV_TABLE);
-  CHECK_CODE(-FI_EBUSY, fi_close(&a.base.domain->fid));
 }
 
 // Text addresses, where the provider has them: an array of strings.

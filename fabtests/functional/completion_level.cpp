@@ -7,6 +7,7 @@
 #include "common/settings.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace fabtest {
 
@@ -21,55 +22,48 @@ std::string_view level_name(std::uint64_t level) {
                                          : "FI_MATCH_COMPLETE";
 }
 
-void refuse_or_accept(std::uint64_t level, endpoint &e, op &o, std::span<const std::byte> bytes,
-                      std::uint64_t tag) {
+void send_with(std::uint64_t level, endpoint &e, op &o, std::span<const std::byte> bytes,
+               std::uint64_t tag) {
   const iovec v{const_cast<std::byte *>(bytes.data()), bytes.size()};
   post_sendmsg(e, kind::tagged, {&v, 1}, e.at(1), {.tag = tag}, o, FI_COMPLETION | level);
 }
 
-// Every size with the level as a flag of the call: it arrives, and the completion comes.
+// Every size: rank 0 sends it with `send`, and it arrives.
+void send_each_size(
+    team &t, endpoint &e,
+    const std::function<completion(std::span<const std::byte>, std::uint64_t tag, op &)> &send) {
+  std::uint64_t tag = 0;
+  for (const std::size_t size : sizes) {
+    ++tag;
+    if (!t.first()) {
+      receive_payload(e, tag, size);
+      continue;
+    }
+    op o;
+    const auto bytes = payload(size, tag);
+    check_send_flags(send(bytes, tag, o), kind::tagged);
+  }
+  t.barrier();
+}
+
+// With the level as a flag of the call.
 void as_call_flag(team &t, std::uint64_t level) {
   endpoint e;
   e.meet(t);
-  std::uint64_t tag = 0;
-  for (const std::size_t size : sizes) {
-    op o;
-    ++tag;
-    if (t.first()) {
-      const auto bytes = payload(size, tag);
-      refuse_or_accept(level, e, o, bytes, tag);
-      check_send_flags(e.tx().wait_ok(o, fmt::format("{} of {} bytes", level_name(level), size)),
-                       kind::tagged);
-    } else {
-      guarded_buffer into(size);
-      e.trecv(into.span(), tag, o);
-      e.rx().wait_ok(o, "receive");
-      verify(into.span(), tag);
-    }
-  }
-  t.barrier();
+  send_each_size(t, e, [&](std::span<const std::byte> bytes, std::uint64_t tag, op &o) {
+    send_with(level, e, o, bytes, tag);
+    return e.tx().wait_ok(o, fmt::format("{} of {} bytes", level_name(level), bytes.size()));
+  });
 }
 
 // The same as the endpoint's default.
 void as_default(team &t, std::uint64_t level) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .tx_op_flags = level}, level_name(level));
   e.meet(t);
-  std::uint64_t tag = 0;
-  for (const std::size_t size : sizes) {
-    op o;
-    ++tag;
-    if (t.first()) {
-      const auto bytes = payload(size, tag);
-      e.tsend(1, bytes, tag, o);
-      e.tx().wait_ok(o, fmt::format("send of {} bytes", size));
-    } else {
-      guarded_buffer into(size);
-      e.trecv(into.span(), tag, o);
-      e.rx().wait_ok(o, "receive");
-      verify(into.span(), tag);
-    }
-  }
-  t.barrier();
+  send_each_size(t, e, [&](std::span<const std::byte> bytes, std::uint64_t tag, op &o) {
+    e.tsend(1, bytes, tag, o);
+    return e.tx().wait_ok(o, fmt::format("send of {} bytes", bytes.size()));
+  });
 }
 
 } // namespace
@@ -90,7 +84,7 @@ CASE(inject_complete_frees_the_buffer) {
     op o;
     if (t.first()) {
       auto bytes = payload(size, tag);
-      refuse_or_accept(FI_INJECT_COMPLETE, e, o, bytes, tag);
+      send_with(FI_INJECT_COMPLETE, e, o, bytes, tag);
       e.tx().wait_ok(o, "send");
       std::ranges::fill(bytes, std::byte{0xee});
       t.barrier();
@@ -117,7 +111,7 @@ CASE(delivered_means_placed) {
     if (t.first()) {
       const auto bytes = payload(size, tag);
       t.barrier();
-      refuse_or_accept(FI_DELIVERY_COMPLETE, e, o, bytes, tag);
+      send_with(FI_DELIVERY_COMPLETE, e, o, bytes, tag);
       e.tx().wait_ok(o, "delivery");
       t.barrier();
     } else {
@@ -139,15 +133,12 @@ CASE(delivered_without_receive) {
   op o;
   if (t.first()) {
     const auto bytes = payload(200, 1);
-    refuse_or_accept(FI_DELIVERY_COMPLETE, e, o, bytes, 1);
+    send_with(FI_DELIVERY_COMPLETE, e, o, bytes, 1);
     e.tx().wait_ok(o, "delivery of an unexpected message");
     t.barrier();
   } else {
     t.barrier(); // makes progress, and posts nothing until the sender is done
-    guarded_buffer into(200);
-    e.trecv(into.span(), 1, o);
-    e.rx().wait_ok(o, "receive");
-    verify(into.span(), 1);
+    receive_payload(e, 1, 200);
   }
   t.barrier();
 }
@@ -181,10 +172,7 @@ CASE(match_complete) {
     if (t.exchange(false)[0])
       skip("FI_MATCH_COMPLETE is refused");
     t.barrier();
-    guarded_buffer into(200);
-    e.trecv(into.span(), 1, o);
-    e.rx().wait_ok(o, "receive");
-    verify(into.span(), 1);
+    receive_payload(e, 1, 200);
   }
   t.barrier();
 }

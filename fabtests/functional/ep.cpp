@@ -159,6 +159,26 @@ CASE(options, .ranks = 1) {
   CHECK(fi_setopt(fid, 77, FI_OPT_MIN_MULTI_RECV, &value, sizeof value) < 0);
 }
 
+// fi_endpoint(3): enabled by default, and -FI_EOPNOTSUPP is for what can't be had.
+CASE(peer_to_peer_of_device_memory, .ranks = 1) {
+  endpoint e;
+  fid_t fid = &e.ep()->fid;
+  int mode = -1;
+  std::size_t size = sizeof mode;
+  if (fi_getopt(fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &mode, &size) == -FI_ENOPROTOOPT)
+    skip("the provider has no FI_OPT_FI_HMEM_P2P");
+  CHECK_EQ(mode, static_cast<int>(FI_HMEM_P2P_ENABLED));
+  for (const int wanted :
+       {FI_HMEM_P2P_DISABLED, FI_HMEM_P2P_ENABLED, FI_HMEM_P2P_PREFERRED, FI_HMEM_P2P_REQUIRED}) {
+    const int rc = fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &wanted, sizeof wanted);
+    CHECK(rc == 0 || (rc == -FI_EOPNOTSUPP && wanted == FI_HMEM_P2P_REQUIRED));
+    CHECK_OK(fi_getopt(fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &mode, &size));
+    CHECK((mode == wanted) == (rc == 0));
+  }
+  mode = 99;
+  CHECK(fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &mode, sizeof mode) < 0);
+}
+
 CASE(default_flags, .ranks = 1) {
   endpoint e;
   std::uint64_t flags = FI_TRANSMIT;

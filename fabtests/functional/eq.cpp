@@ -164,9 +164,29 @@ CASE(descriptor, .ranks = 1) {
   }
 }
 
-CASE(busy_fabric, .ranks = 1) {
-  const lone_queue q;
-  CHECK_CODE(-FI_EBUSY, fi_close(&q.fabric->fid));
+// The events about an endpoint go with it; others stay, in their order.
+CASE(events_of_a_closed_endpoint, .ranks = 1) {
+  endpoint e({.enable = false});
+  fi_eq_attr attr{};
+  attr.flags = FI_WRITE;
+  owned_fid<fid_eq> eq;
+  CHECK_OK(fi_eq_open(e.fabric(), &attr, eq.out(), nullptr));
+  CHECK_OK(fi_ep_bind(e.ep(), &eq->fid, 0));
+  std::uint64_t number = 0;
+  for (fid_t about : {&eq->fid, &e.ep()->fid, &e.av()->fid, &e.ep()->fid, &eq->fid}) {
+    const fi_eq_entry entry{about, nullptr, number++};
+    CHECK_CODE(static_cast<long>(sizeof entry),
+               fi_eq_write(eq.get(), FI_NOTIFY, &entry, sizeof entry, 0));
+  }
+  e.close_ep();
+  fi_eq_entry entry{};
+  std::uint32_t event = 0;
+  for (const std::uint64_t left : {0, 2, 4}) {
+    CHECK_CODE(static_cast<long>(sizeof entry),
+               fi_eq_read(eq.get(), &event, &entry, sizeof entry, 0));
+    CHECK_EQ(entry.data, left);
+  }
+  CHECK_CODE(-FI_EAGAIN, fi_eq_read(eq.get(), &event, &entry, sizeof entry, 0));
 }
 
 } // namespace fabtest

@@ -39,6 +39,16 @@ template <class F> void with_child(const F &child, int expected_status) {
   CHECK_EQ(WEXITSTATUS(status), expected_status);
 }
 
+// The child that lives between two exchanges changes nothing for them.
+template <class F> void exchange_around(team &t, const F &child) {
+  endpoint e;
+  e.meet(t);
+  exchange(t, e, 1);
+  with_child(child, 0);
+  exchange(t, e, 2);
+  t.barrier();
+}
+
 } // namespace
 
 CASE(child_ends_at_once) {
@@ -54,21 +64,11 @@ CASE(child_ends_at_once) {
 
 // Static destructors run in the child, the library's among them.
 CASE(child_calls_exit) {
-  endpoint e;
-  e.meet(t);
-  exchange(t, e, 1);
-  with_child([] { std::exit(0); }, 0);
-  exchange(t, e, 2);
-  t.barrier();
+  exchange_around(t, [] { std::exit(0); });
 }
 
 CASE(child_runs_a_program) {
-  endpoint e;
-  e.meet(t);
-  exchange(t, e, 1);
-  with_child([] { execl("/bin/true", "true", static_cast<char *>(nullptr)); }, 0);
-  exchange(t, e, 2);
-  t.barrier();
+  exchange_around(t, [] { execl("/bin/true", "true", static_cast<char *>(nullptr)); });
 }
 
 // The child writes over all it inherited; the parent's buffers, posted or not, stay its own.

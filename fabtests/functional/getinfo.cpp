@@ -81,6 +81,7 @@ CASE(without_hints, .ranks = 1) {
     CHECK(i.fabric_attr->prov_version != 0);
     CHECK((i.src_addr != nullptr) == (i.src_addrlen != 0));
     CHECK((i.dest_addr != nullptr) == (i.dest_addrlen != 0));
+    CHECK(!i.nic || i.nic->fid.fclass == FI_CLASS_NIC);
     if (!seen && (name.empty() || name == i.fabric_attr->prov_name)) {
       seen = true;
       if (i.ep_attr->type == FI_EP_RDM)
@@ -244,6 +245,17 @@ CASE(av_type, .ranks = 1) {
     for_each(list, [&](const fi_info &i) {
       CHECK(i.domain_attr->av_type == type || i.domain_attr->av_type == FI_AV_UNSPEC);
     });
+  }
+}
+
+CASE(traffic_class, .ranks = 1) {
+  for (const std::uint32_t wanted :
+       {fi_tc_dscp_set(0), fi_tc_dscp_set(46), fi_tc_dscp_set(63), std::uint32_t{FI_TC_BEST_EFFORT},
+        std::uint32_t{FI_TC_LOW_LATENCY}, std::uint32_t{FI_TC_NETWORK_CTRL}}) {
+    const auto of_endpoint = ask_with([&](fi_info &h) { h.tx_attr->tclass = wanted; });
+    for_each(of_endpoint, [&](const fi_info &i) { CHECK_EQ(i.tx_attr->tclass, wanted); });
+    const auto of_domain = ask_with([&](fi_info &h) { h.domain_attr->tclass = wanted; });
+    for_each(of_domain, [&](const fi_info &i) { CHECK_EQ(i.domain_attr->tclass, wanted); });
   }
 }
 

@@ -30,6 +30,7 @@ functional_libs = libfabtests_main.la $(fabtests_libs)
 
 functional_programs = \
 	fabtests/functional/av \
+	fabtests/functional/busy \
 	fabtests/functional/cntr \
 	fabtests/functional/completion_level \
 	fabtests/functional/cq \
@@ -39,6 +40,7 @@ functional_programs = \
 	fabtests/functional/fork \
 	fabtests/functional/getinfo \
 	fabtests/functional/getinfo_address \
+	fabtests/functional/getinfo_hints \
 	fabtests/functional/getinfo_quiet \
 	fabtests/functional/many \
 	fabtests/functional/mr \
@@ -55,107 +57,65 @@ functional_programs = \
 	fabtests/functional/unexpected \
 	fabtests/functional/wait
 
+functional_transfer = fabtests/functional/transfer.cpp fabtests/functional/transfer.h
+
+# Each is made of the file of its name unless it says more.
 fabtests_functional_av_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_av_LDADD = $(functional_libs)
-fabtests_functional_av_SOURCES = fabtests/functional/av.cpp
-
+fabtests_functional_busy_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_busy_LDADD = $(functional_libs)
 fabtests_functional_cntr_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_cntr_LDADD = $(functional_libs)
-fabtests_functional_cntr_SOURCES = fabtests/functional/cntr.cpp
-
 fabtests_functional_completion_level_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_completion_level_LDADD = $(functional_libs)
-fabtests_functional_completion_level_SOURCES = fabtests/functional/completion_level.cpp
-
 fabtests_functional_cq_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_cq_LDADD = $(functional_libs)
-fabtests_functional_cq_SOURCES = fabtests/functional/cq.cpp
-
 fabtests_functional_crash_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_crash_LDADD = $(functional_libs)
-fabtests_functional_crash_SOURCES = fabtests/functional/crash.cpp
-
 fabtests_functional_ep_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_ep_LDADD = $(functional_libs)
-fabtests_functional_ep_SOURCES = fabtests/functional/ep.cpp
-
 fabtests_functional_eq_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_eq_LDADD = $(functional_libs)
-fabtests_functional_eq_SOURCES = fabtests/functional/eq.cpp
-
 fabtests_functional_fork_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_fork_LDADD = $(functional_libs)
-fabtests_functional_fork_SOURCES = fabtests/functional/fork.cpp
-
 fabtests_functional_getinfo_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_getinfo_LDADD = $(functional_libs)
-fabtests_functional_getinfo_SOURCES = fabtests/functional/getinfo.cpp
-
 fabtests_functional_getinfo_address_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_getinfo_address_LDADD = $(functional_libs)
-fabtests_functional_getinfo_address_SOURCES = fabtests/functional/getinfo_address.cpp
-
+fabtests_functional_getinfo_hints_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_getinfo_hints_LDADD = $(functional_libs)
 fabtests_functional_getinfo_quiet_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_getinfo_quiet_LDADD = $(functional_libs)
-fabtests_functional_getinfo_quiet_SOURCES = fabtests/functional/getinfo_quiet.cpp
-
 fabtests_functional_many_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_many_LDADD = $(functional_libs)
-fabtests_functional_many_SOURCES = fabtests/functional/many.cpp
-
 fabtests_functional_mr_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_mr_LDADD = $(functional_libs)
-fabtests_functional_mr_SOURCES = fabtests/functional/mr.cpp
-
 fabtests_functional_msg_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_msg_LDADD = $(functional_libs)
-fabtests_functional_msg_SOURCES = fabtests/functional/msg.cpp \
-	fabtests/functional/transfer.cpp fabtests/functional/transfer.h
-
+fabtests_functional_msg_SOURCES = fabtests/functional/msg.cpp $(functional_transfer)
 fabtests_functional_multi_recv_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_multi_recv_LDADD = $(functional_libs)
-fabtests_functional_multi_recv_SOURCES = fabtests/functional/multi_recv.cpp
-
 fabtests_functional_order_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_order_LDADD = $(functional_libs)
-fabtests_functional_order_SOURCES = fabtests/functional/order.cpp
-
 fabtests_functional_peek_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_peek_LDADD = $(functional_libs)
-fabtests_functional_peek_SOURCES = fabtests/functional/peek.cpp
-
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_progress_LDADD = $(functional_libs)
-fabtests_functional_progress_SOURCES = fabtests/functional/progress.cpp
-
 fabtests_functional_source_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_source_LDADD = $(functional_libs)
-fabtests_functional_source_SOURCES = fabtests/functional/source.cpp
-
 fabtests_functional_tagged_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_tagged_LDADD = $(functional_libs)
-fabtests_functional_tagged_SOURCES = fabtests/functional/tagged.cpp \
-	fabtests/functional/transfer.cpp fabtests/functional/transfer.h
-
+fabtests_functional_tagged_SOURCES = fabtests/functional/tagged.cpp $(functional_transfer)
 fabtests_functional_teardown_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_teardown_LDADD = $(functional_libs)
-fabtests_functional_teardown_SOURCES = fabtests/functional/teardown.cpp
-
 fabtests_functional_threads_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_threads_LDADD = $(functional_libs)
-fabtests_functional_threads_SOURCES = fabtests/functional/threads.cpp
-
 fabtests_functional_truncation_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_truncation_LDADD = $(functional_libs)
-fabtests_functional_truncation_SOURCES = fabtests/functional/truncation.cpp
-
 fabtests_functional_unexpected_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_unexpected_LDADD = $(functional_libs)
-fabtests_functional_unexpected_SOURCES = fabtests/functional/unexpected.cpp
-
 fabtests_functional_wait_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_wait_LDADD = $(functional_libs)
-fabtests_functional_wait_SOURCES = fabtests/functional/wait.cpp
 
 check_PROGRAMS += $(functional_programs)
 dist_check_SCRIPTS += fabtests/functional/run

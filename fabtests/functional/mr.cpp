@@ -79,15 +79,6 @@ CASE(overlapping, .ranks = 1) {
                        nullptr));
 }
 
-CASE(busy_domain, .ranks = 1) {
-  fabric_and_domain base(find_info({}));
-  std::array<std::byte, 64> memory{};
-  owned_fid<fid_mr> mr;
-  CHECK_OK(
-      fi_mr_reg(*base, memory.data(), memory.size(), local_access, 0, 5, 0, mr.out(), nullptr));
-  CHECK_CODE(-FI_EBUSY, fi_close(&base.domain->fid));
-}
-
 // A registration may come and go between messages, and while one is under way elsewhere.
 CASE(opened_and_closed_often, .ranks = 1) {
   endpoint e;

@@ -10,6 +10,7 @@
 #include "common/settings.h"
 
 #include <chrono>
+#include <functional>
 #include <sched.h>
 
 namespace fabtest {
@@ -46,8 +47,7 @@ void check_metadata(const completion &c, std::size_t len, std::uint64_t tag) {
   CHECK((c.flags & FI_TAGGED) != 0);
 }
 
-// Rank 0 sends a message of each size, tags 0, 1, 2, …, and waits for the sends to complete.
-void send_sizes(endpoint &e, team &t) {
+void send_sizes(endpoint &e) {
   constexpr std::size_t count = std::size(sizes);
   std::vector<op> ops(count);
   std::vector<std::vector<std::byte>> buffers;
@@ -57,15 +57,37 @@ void send_sizes(endpoint &e, team &t) {
   }
   for (auto &o : ops)
     e.tx().wait_ok(o, "send");
+}
+
+// Rank 0 sends a message of each size, tags 0, 1, 2, …, and waits for the sends to complete, while
+// rank 1 looks for them.
+void with_sizes(team &t, const std::function<void(endpoint &)> &look) {
+  endpoint e;
+  e.meet(t);
+  if (t.first())
+    send_sizes(e);
+  else
+    look(e);
   t.barrier();
 }
 
-void receive(endpoint &e, std::uint64_t tag, std::size_t len) {
-  op o;
-  guarded_buffer into(len);
-  e.trecv(into.span(), tag, o);
-  CHECK_EQ(e.rx().wait_ok(o, fmt::format("receive of {} bytes", len)).len, len);
+void with_each_size(
+    team &t, const std::function<void(endpoint &, std::size_t size, std::uint64_t tag)> &look) {
+  with_sizes(t, [&](endpoint &e) {
+    for (std::size_t i = 0; i < std::size(sizes); ++i)
+      look(e, sizes[i], i);
+    e.rx().expect_empty();
+  });
+}
+
+// A receive that takes the message which a claim has set aside.
+void receive_claimed(endpoint &e, std::size_t size, std::uint64_t tag, op &claim) {
+  guarded_buffer into(size);
+  const iovec v{into.data(), into.size()};
+  post_recvmsg(e, kind::tagged, {&v, 1}, {.tag = tag}, claim, FI_CLAIM | FI_COMPLETION);
+  check_metadata(e.rx().wait_ok(claim, "claimed message"), size, tag);
   verify(into.span(), tag);
+  into.check_guards(size);
 }
 
 } // namespace
@@ -90,140 +112,83 @@ CASE(miss, .ranks = 1) {
 }
 
 CASE(found_and_left) {
-  endpoint e;
-  e.meet(t);
-  if (t.first()) {
-    send_sizes(e, t);
-    return;
-  }
-  for (std::size_t i = 0; i < std::size(sizes); ++i) {
+  with_each_size(t, [](endpoint &e, std::size_t size, std::uint64_t tag) {
     op o;
-    check_metadata(peek_until_found(e, {.tag = i}, o), sizes[i], i);
-    check_metadata(peek(e, {.tag = i}, o), sizes[i], i); // still there
-    receive(e, i, sizes[i]);
-    CHECK_EQ(peek(e, {.tag = i}, o).err, FI_ENOMSG);
-  }
-  t.barrier();
+    check_metadata(peek_until_found(e, {.tag = tag}, o), size, tag);
+    check_metadata(peek(e, {.tag = tag}, o), size, tag); // still there
+    receive_payload(e, tag, size);
+    CHECK_EQ(peek(e, {.tag = tag}, o).err, FI_ENOMSG);
+  });
 }
 
 // A buffer smaller than the message is no truncation: nothing is received yet.
 CASE(small_buffer) {
-  endpoint e;
-  e.meet(t);
-  if (t.first()) {
-    send_sizes(e, t);
-    return;
-  }
-  for (std::size_t i = 0; i < std::size(sizes); ++i) {
+  with_each_size(t, [](endpoint &e, std::size_t size, std::uint64_t tag) {
     op o;
     guarded_buffer into(4);
     const iovec v{into.data(), into.size()};
-    peek_until_found(e, {.tag = i}, o);
-    const completion c = peek(e, {.tag = i}, o, 0, {&v, 1});
-    check_metadata(c, sizes[i], i);
+    peek_until_found(e, {.tag = tag}, o);
+    const completion c = peek(e, {.tag = tag}, o, 0, {&v, 1});
+    check_metadata(c, size, tag);
     into.check_guards(4);
-    if (c.buf && sizes[i] >= 4)
-      verify(into.span(), i);
-    receive(e, i, sizes[i]);
-  }
-  t.barrier();
+    if (c.buf && size >= 4)
+      verify(into.span(), tag);
+    receive_payload(e, tag, size);
+  });
 }
 
 CASE(peek_with_mask_finds_the_oldest) {
-  endpoint e;
-  e.meet(t);
-  if (t.first()) {
-    send_sizes(e, t);
-    return;
-  }
-  op o;
-  peek_until_found(e, {.tag = std::size(sizes) - 1}, o); // the last is there
-  for (std::size_t i = 0; i < std::size(sizes); ++i) {
-    check_metadata(peek(e, {.tag = 0, .ignore = ~0ull}, o), sizes[i], i);
-    receive(e, i, sizes[i]);
-  }
-  t.barrier();
+  with_sizes(t, [](endpoint &e) {
+    op o;
+    peek_until_found(e, {.tag = std::size(sizes) - 1}, o); // the last is there
+    for (std::size_t i = 0; i < std::size(sizes); ++i) {
+      check_metadata(peek(e, {.tag = 0, .ignore = ~0ull}, o), sizes[i], i);
+      receive_payload(e, i, sizes[i]);
+    }
+  });
 }
 
 CASE(claim) {
-  endpoint e;
-  e.meet(t);
-  if (t.first()) {
-    send_sizes(e, t);
-    return;
-  }
-  for (std::size_t i = 0; i < std::size(sizes); ++i) {
+  with_each_size(t, [](endpoint &e, std::size_t size, std::uint64_t tag) {
     op claim, other;
-    check_metadata(peek_until_found(e, {.tag = i}, claim, FI_CLAIM), sizes[i], i);
+    check_metadata(peek_until_found(e, {.tag = tag}, claim, FI_CLAIM), size, tag);
     // Claimed: neither a peek nor a receive finds it any more.
-    CHECK_EQ(peek(e, {.tag = i}, other).err, FI_ENOMSG);
-    guarded_buffer into(sizes[i]);
-    const iovec v{into.data(), into.size()};
-    post_recvmsg(e, kind::tagged, {&v, 1}, {.tag = i}, claim, FI_CLAIM | FI_COMPLETION);
-    check_metadata(e.rx().wait_ok(claim, "claimed message"), sizes[i], i);
-    verify(into.span(), i);
-    into.check_guards(sizes[i]);
-  }
-  e.rx().expect_empty();
-  t.barrier();
+    CHECK_EQ(peek(e, {.tag = tag}, other).err, FI_ENOMSG);
+    receive_claimed(e, size, tag, claim);
+  });
 }
 
 // Several claims are open at once and are taken in another order.
 CASE(claims_out_of_order) {
-  endpoint e;
-  e.meet(t);
-  constexpr std::size_t count = std::size(sizes);
-  if (t.first()) {
-    send_sizes(e, t);
-    return;
-  }
-  op claims[count];
-  for (std::size_t i = 0; i < count; ++i)
-    check_metadata(peek_until_found(e, {.tag = i}, claims[i], FI_CLAIM), sizes[i], i);
-  for (std::size_t n = 0; n < count; ++n) {
-    const std::size_t i = (n * 5 + 3) % count;
-    guarded_buffer into(sizes[i]);
-    const iovec v{into.data(), into.size()};
-    post_recvmsg(e, kind::tagged, {&v, 1}, {.tag = i}, claims[i], FI_CLAIM | FI_COMPLETION);
-    check_metadata(e.rx().wait_ok(claims[i], "claimed message"), sizes[i], i);
-    verify(into.span(), i);
-  }
-  t.barrier();
+  with_sizes(t, [](endpoint &e) {
+    constexpr std::size_t count = std::size(sizes);
+    op claims[count];
+    for (std::size_t i = 0; i < count; ++i)
+      check_metadata(peek_until_found(e, {.tag = i}, claims[i], FI_CLAIM), sizes[i], i);
+    for (std::size_t n = 0; n < count; ++n) {
+      const std::size_t i = (n * 5 + 3) % count;
+      receive_claimed(e, sizes[i], i, claims[i]);
+    }
+  });
 }
 
 CASE(claim_then_discard) {
-  endpoint e;
-  e.meet(t);
-  if (t.first()) {
-    send_sizes(e, t);
-    return;
-  }
-  for (std::size_t i = 0; i < std::size(sizes); ++i) {
+  with_each_size(t, [](endpoint &e, std::size_t size, std::uint64_t tag) {
     op claim, other;
-    check_metadata(peek_until_found(e, {.tag = i}, claim, FI_CLAIM), sizes[i], i);
-    post_recvmsg(e, kind::tagged, {}, {.tag = i}, claim, FI_CLAIM | FI_DISCARD | FI_COMPLETION);
+    check_metadata(peek_until_found(e, {.tag = tag}, claim, FI_CLAIM), size, tag);
+    post_recvmsg(e, kind::tagged, {}, {.tag = tag}, claim, FI_CLAIM | FI_DISCARD | FI_COMPLETION);
     CHECK_EQ(e.rx().wait(claim, "discard of a claimed message").err, 0);
-    CHECK_EQ(peek(e, {.tag = i}, other).err, FI_ENOMSG);
-  }
-  e.rx().expect_empty();
-  t.barrier();
+    CHECK_EQ(peek(e, {.tag = tag}, other).err, FI_ENOMSG);
+  });
 }
 
 // The sender of a discarded message is done with it, large ones too (send_sizes waits for that).
 CASE(peek_and_discard) {
-  endpoint e;
-  e.meet(t);
-  if (t.first()) {
-    send_sizes(e, t);
-    return;
-  }
-  for (std::size_t i = 0; i < std::size(sizes); ++i) {
+  with_each_size(t, [](endpoint &e, std::size_t size, std::uint64_t tag) {
     op o;
-    check_metadata(peek_until_found(e, {.tag = i}, o, FI_DISCARD), sizes[i], i);
-    CHECK_EQ(peek(e, {.tag = i}, o).err, FI_ENOMSG);
-  }
-  e.rx().expect_empty();
-  t.barrier();
+    check_metadata(peek_until_found(e, {.tag = tag}, o, FI_DISCARD), size, tag);
+    CHECK_EQ(peek(e, {.tag = tag}, o).err, FI_ENOMSG);
+  });
 }
 
 CASE(data_and_source) {
@@ -244,7 +209,7 @@ CASE(data_and_source) {
       CHECK((c.flags & FI_REMOTE_CQ_DATA) != 0);
       CHECK_EQ(c.data, 4711u);
     }
-    receive(e, 1, 300);
+    receive_payload(e, 1, 300);
   }
   t.barrier();
 }

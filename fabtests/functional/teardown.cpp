@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 
 #include <sched.h>
@@ -116,6 +117,70 @@ CASE(injected_then_closed) {
     }
     t.barrier();
   }
+}
+
+// Both sides are endpoints of one thread, and their first messages are what sets up their
+// connection. Closing must drive the other side as well, and not just sit its time out (which would
+// take a day here).
+CASE(injected_and_closed_within_a_process, .ranks = 1) {
+  setenv("FI_DPDKX_LINGER", "1440min", 1);
+  for (const fi_progress progress : {FI_PROGRESS_MANUAL, FI_PROGRESS_AUTO}) {
+    const request asked{.caps = FI_MSG | FI_TAGGED, .progress = progress, .counters = true};
+    std::optional<endpoint> a(std::in_place, asked);
+    endpoint b(a->base(), asked), c(a->base(), asked);
+    const std::size_t size = std::min<std::size_t>(64, a->info().tx_attr->inject_size);
+    for (endpoint *to : {&b, &c}) {
+      const fi_addr_t address = a->add(to->name());
+      for (std::size_t i = 0; i < count; ++i)
+        POST(*a, fi_tinject(a->ep(), payload(size, i).data(), size, address, i));
+    }
+    a.reset();
+    for (endpoint *to : {&c, &b}) {
+      for (std::size_t i = 0; i < count; ++i)
+        receive_payload(*to, i, size);
+      CHECK_EQ(fi_cntr_read(to->received()), count);
+    }
+  }
+}
+
+// They inject to each other, and are closed one after the other.
+CASE(both_injected_and_closed_within_a_process, .ranks = 1) {
+  setenv("FI_DPDKX_LINGER", "1440min", 1);
+  std::optional<endpoint> a(std::in_place);
+  endpoint b(a->base(), {});
+  const std::size_t size = std::min<std::size_t>(64, a->info().tx_attr->inject_size);
+  const auto content = payload(size, 1);
+  const fi_addr_t to_b = a->add(b.name()), to_a = b.add(a->name());
+  POST(*a, fi_tinject(a->ep(), content.data(), size, to_b, 1));
+  POST(b, fi_tinject(b.ep(), content.data(), size, to_a, 1));
+  a.reset();
+  receive_payload(b, 1, size);
+  b.close_ep();
+}
+
+// The one that was sent to is closed first: nobody is there who could take the message.
+CASE(injected_to_one_that_is_closed, .ranks = 1) {
+  setenv("FI_DPDKX_LINGER", "1440min", 1);
+  endpoint a;
+  std::optional<endpoint> b(std::in_place, a.base(), request{});
+  const fi_addr_t address = a.add(b->name());
+  const std::size_t size = std::min<std::size_t>(64, a.info().tx_attr->inject_size);
+  POST(a, fi_tinject(a.ep(), payload(size, 1).data(), size, address, 1));
+  b.reset();
+  a.close_ep();
+}
+
+// The other process never calls the library, so nothing can arrive there. Closing gives up.
+CASE(injected_to_one_that_is_away) {
+  setenv("FI_DPDKX_LINGER", "20ms", 1);
+  endpoint e;
+  const auto names = t.allgather(e.name());
+  if (t.first()) {
+    const fi_addr_t address = e.add(names[1]);
+    POST(e, fi_tinject(e.ep(), nullptr, 0, address, 1));
+    e.close_ep();
+  }
+  t.barrier_without_progress();
 }
 
 // Closing with sends under way discards them (fi_endpoint(3)); nobody hangs, and what arrives is

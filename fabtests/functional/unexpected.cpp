@@ -119,15 +119,8 @@ CASE(thousands, .seconds = 60) {
       e.tx().wait_ok(ops[i % 64], "one of the last sends", config().limit(30));
   } else {
     e.rx().expect_silence(config().limit(0.3)); // progress, and not one receive posted
-    guarded_buffer into(128);
-    for (std::size_t i = 0; i < count; ++i) {
-      op o;
-      into.clear();
-      e.trecv(into.span(), i, o);
-      const completion c = e.rx().wait_ok(o, fmt::format("message {}", i));
-      CHECK_EQ(c.len, size(i));
-      verify(into.first(c.len), i);
-    }
+    for (std::size_t i = 0; i < count; ++i)
+      receive_payload(e, i, size(i));
   }
   t.barrier();
 }
@@ -150,15 +143,8 @@ CASE(newest_first) {
       e.tx().wait_ok(o, "send");
   } else {
     t.barrier();
-    guarded_buffer into(3000);
-    for (std::size_t i = count; i-- > 0;) {
-      op o;
-      into.clear();
-      e.trecv(into.span(), i, o);
-      const completion c = e.rx().wait_ok(o, fmt::format("message {}", i));
-      CHECK_EQ(c.len, size(i));
-      verify(into.first(c.len), i);
-    }
+    for (std::size_t i = count; i-- > 0;)
+      receive_payload(e, i, size(i));
   }
   t.barrier();
 }

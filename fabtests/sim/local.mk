@@ -40,27 +40,17 @@ sim_programs = \
 	fabtests/sim/semantics \
 	fabtests/sim/threads
 
-fabtests_sim_delivery_SOURCES = fabtests/sim/delivery.cpp
+# Each is made of the file of its name unless it says more.
 fabtests_sim_delivery_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_delivery_LDADD = libsim.la $(sim_libs)
-
-fabtests_sim_failures_SOURCES = fabtests/sim/failures.cpp
 fabtests_sim_failures_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_failures_LDADD = libsim.la $(sim_libs)
-
-fabtests_sim_random_calls_SOURCES = fabtests/sim/random_calls.cpp
 fabtests_sim_random_calls_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_random_calls_LDADD = libsim.la $(sim_libs)
-
-fabtests_sim_scale_SOURCES = fabtests/sim/scale.cpp
 fabtests_sim_scale_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_scale_LDADD = libsim.la $(sim_libs)
-
-fabtests_sim_semantics_SOURCES = fabtests/sim/semantics.cpp
 fabtests_sim_semantics_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_semantics_LDADD = libsim.la $(sim_libs)
-
-fabtests_sim_threads_SOURCES = fabtests/sim/threads.cpp
 fabtests_sim_threads_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_threads_LDADD = libsim.la $(sim_libs)
 

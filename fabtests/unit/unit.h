@@ -14,9 +14,16 @@
 #include <cstdint>
 #include <span>
 
+// cmocka's fail() would hide every function of that name from here on: it stays
+// out, and fail_msg(format, ...) does without.
+#pragma push_macro("fail")
+#pragma push_macro("fail_msg")
 extern "C" {
 #include <cmocka.h>
 }
+#pragma pop_macro("fail")
+#pragma pop_macro("fail_msg")
+#define fail_msg(...) (print_error("ERROR: " __VA_ARGS__), _fail(__FILE__, __LINE__))
 
 namespace unit {
 

@@ -57,7 +57,8 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
                void *context)
     : util_ext::Domain(dpdkx::provider, info.domain_attr->threading,
                        info.domain_attr->data_progress, fabric.api_version(), info.addr_format),
-      handle_{{}, *this}, fabric_(fabric), device_(std::move(device)), owner_(getpid()),
+      handle_{{}, *this}, fabric_(fabric), device_(std::move(device)),
+      traffic_class_(info.domain_attr->tclass), owner_(getpid()),
       wait_(endpoints_, device_ != nullptr), idle_(fabric.settings().engine.yield_after) {
   static fi_ops fid_ops = [] {
     auto t = util_ext::all_missing<fi_ops>();
@@ -78,6 +79,7 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
   handle_.fid = {FI_CLASS_DOMAIN, context, &fid_ops};
   handle_.ops = &domain_ops;
   handle_.mr = util_ext::Mr::ops<Domain>();
+  limits.av_type = info.domain_attr->av_type;
   limits.cq_size = settings().cq_size;
   limits.cq_overrun = settings().cq_overrun;
   limits.cq_overrun_advice = "set FI_DPDKX_CQ_OVERRUN higher";
@@ -87,7 +89,7 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
 Domain::~Domain() {
   stop_threads();
   if (eq_)
-    eq_->release();
+    eq_->forget(&handle_.fid);
   fabric_.release();
 }
 
@@ -123,8 +125,7 @@ int Domain::bind(struct fid *f, struct fid *other, std::uint64_t flags) {
     FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN, "registration of memory is never asynchronous\n");
     return -FI_EOPNOTSUPP;
   }
-  self.eq_ = util_ext::Eq::from(other);
-  self.eq_->acquire();
+  self.eq_ = util_ext::Hold(*util_ext::Eq::from(other));
   return 0;
 }
 
@@ -152,6 +153,21 @@ void Domain::start(engine::Endpoint &endpoint) {
 void Domain::stop(engine::Endpoint &endpoint) {
   endpoints_.remove(endpoint);
   wait_.detach(endpoint);
+}
+
+bool Domain::linger(engine::Endpoint &endpoint) {
+  const auto drained = [&endpoint] {
+    const std::lock_guard lock(endpoint.mutex());
+    return endpoint.drained();
+  };
+  const Clock &clock = SystemClock::instance();
+  const Time until = clock.now() + settings().engine.linger;
+  while (!drained()) {
+    if (clock.now() >= until)
+      return false;
+    progress();
+  }
+  return true;
 }
 
 // ---- threads

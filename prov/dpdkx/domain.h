@@ -37,12 +37,17 @@ public:
   // uses it.
   void start(engine::Endpoint &);
   void stop(engine::Endpoint &);
+  // Before stop(): drives the domain until what the endpoint has promised has
+  // arrived; false: not within FI_DPDKX_LINGER. It may be another endpoint of the
+  // domain that it waits for.
+  bool linger(engine::Endpoint &);
   // After a call that gave the endpoint something to do; its lock is not held.
   void posted(engine::Endpoint &endpoint) { wait_.posted(endpoint); }
 
   Fabric &fabric() const { return fabric_; }
   const Settings &settings() const { return fabric_.settings(); }
-  link::Device *device() const { return device_.get(); } // null: host link only
+  link::Device *device() const { return device_.get(); }         // null: host link only
+  std::uint32_t traffic_class() const { return traffic_class_; } // of endpoints without one
   // In a child of the process that opened it, which must not touch anything.
   bool inherited() const;
 
@@ -66,8 +71,9 @@ private:
   Handle handle_;
   Fabric &fabric_;
   const std::shared_ptr<link::Device> device_;
+  const std::uint32_t traffic_class_;
   const pid_t owner_;
-  util_ext::Eq *eq_ = nullptr;
+  util_ext::Hold<util_ext::Eq> eq_;
   EndpointSet endpoints_;
   DomainWait wait_;
   Idle idle_;

@@ -17,20 +17,11 @@ int no_such_domain(const char *name) {
   return -FI_ENODATA;
 }
 
-// Labels say what an application would like; only a DSCP says how to mark packets.
-link::DeviceOptions options_for(const Settings &settings, const fi_info &info) {
-  link::DeviceOptions options = settings.device_options;
-  const std::uint32_t tclass = info.domain_attr->tclass;
-  if (tclass & FI_TC_DSCP)
-    options.dscp = fi_tc_dscp_get(tclass) & 0x3f;
-  return options;
-}
-
 // The named device, or if another process was quicker, whichever is free.
 int open_device(const link::EthdevModule &module, const Settings &settings, const fi_info &info,
                 std::shared_ptr<link::Device> &device, std::string &error) {
   const char *name = info.domain_attr->name;
-  const link::DeviceOptions options = options_for(settings, info);
+  const link::DeviceOptions &options = settings.device_options;
   const std::vector<link::DeviceRequest> requests = settings.device_requests();
   if (name) {
     const auto named = std::find_if(requests.begin(), requests.end(),

@@ -25,13 +25,16 @@ int bind_handle(struct fid *f, struct fid *other, std::uint64_t flags) {
   return util_ext::guard([&] { return EndpointHandle::from(f).endpoint.bind(other, flags); });
 }
 
-template <class T> int take(T *&place, T &object, const char *what) {
-  if (place) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: the endpoint has %s for that already\n", what);
-    return -FI_EINVAL;
-  }
-  place = &object;
-  return 0;
+int taken(const char *what) {
+  FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: the endpoint has %s for that already\n", what);
+  return -FI_EINVAL;
+}
+
+// Nobody who waits there would drive the endpoint.
+int foreign(const char *what, const char *owner) {
+  FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: the %s is of another %s; allowed: the endpoint's own\n",
+          what, owner);
+  return -FI_EINVAL;
 }
 
 wire::KeyDigest key_of(const fi_info &info, const wire::KeyDigest &setting) {
@@ -132,6 +135,7 @@ Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source)
       tx_size_(info.tx_attr->size ? info.tx_attr->size : domain.settings().engine.tx_size),
       rx_size_(info.rx_attr->size ? info.rx_attr->size : domain.settings().engine.rx_size),
       tx_op_flags_(info.tx_attr->op_flags), rx_op_flags_(info.rx_attr->op_flags),
+      traffic_class_(info.tx_attr->tclass ? info.tx_attr->tclass : domain.traffic_class()),
       key_(key_of(info, domain.settings().engine.session.key)), source_(source) {
   completers_.source = caps_ & FI_SOURCE;
   completers_.source_err = caps_ & FI_SOURCE_ERR;
@@ -146,21 +150,27 @@ Endpoint::~Endpoint() {
       cq->release();
   for (util_ext::Cntr *cntr : cntrs_)
     cntr->release();
-  if (eq_)
-    eq_->release();
   domain_.release();
 }
 
 int Endpoint::close(EndpointHandle *handle) {
+  if (eq_)
+    eq_->forget(&handle->fid);
   delete handle;
   if (--handles_ != 0)
     return 0;
+  const bool inherited = domain_.inherited();
+  if (engine_ && !inherited && !domain_.linger(*engine_))
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "endpoint %s: closed before all that was sent had arrived; it may within a longer "
+            "FI_DPDKX_LINGER\n",
+            to_string(self_).c_str());
   std::unique_ptr<engine::Endpoint> engine;
   {
     const std::lock_guard lock(engine_guard_);
     engine = std::move(engine_);
   }
-  if (engine && domain_.inherited()) {
+  if (engine && inherited) {
     (void)engine.release(); // the parent's
   } else if (engine) {
     domain_.stop(*engine);
@@ -180,17 +190,22 @@ int Endpoint::bind(struct fid *other, std::uint64_t flags) {
     return -FI_EOPBADSTATE;
   }
   switch (other->fclass) {
-  case FI_CLASS_CQ:
-    return bind_cq(*util_ext::Cq::from(other), flags);
-  case FI_CLASS_CNTR:
-    return bind_cntr(*util_ext::Cntr::from(other), flags);
-  case FI_CLASS_AV:
-    return bind_av(*util_ext::Av::from(other));
-  case FI_CLASS_EQ:
-    if (const int rc = take(eq_, *util_ext::Eq::from(other), "an event queue"))
-      return rc;
-    eq_->acquire();
-    return 0;
+  case FI_CLASS_CQ: {
+    util_ext::Cq &cq = *util_ext::Cq::from(other);
+    return &cq.domain() == &domain_ ? bind_cq(cq, flags) : foreign("completion queue", "domain");
+  }
+  case FI_CLASS_CNTR: {
+    util_ext::Cntr &cntr = *util_ext::Cntr::from(other);
+    return &cntr.domain() == &domain_ ? bind_cntr(cntr, flags) : foreign("counter", "domain");
+  }
+  case FI_CLASS_AV: {
+    util_ext::Av &av = *util_ext::Av::from(other);
+    return &av.domain() == &domain_ ? bind_av(av) : foreign("address vector", "domain");
+  }
+  case FI_CLASS_EQ: {
+    util_ext::Eq &eq = *util_ext::Eq::from(other);
+    return &eq.fabric() == &domain_.fabric() ? bind_eq(eq) : foreign("event queue", "fabric");
+  }
   default:
     FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: objects of class %zu can't be bound\n",
             other->fclass);
@@ -207,10 +222,8 @@ int Endpoint::bind_cq(util_ext::Cq &cq, std::uint64_t flags) {
     return -FI_EINVAL;
   }
   const bool selective = flags & FI_SELECTIVE_COMPLETION;
-  if (((flags & FI_TRANSMIT) && completers_.tx_cq) || ((flags & FI_RECV) && completers_.rx_cq)) {
-    util_ext::Cq *taken = completers_.tx_cq ? completers_.tx_cq : completers_.rx_cq;
-    return take(taken, cq, "a completion queue");
-  }
+  if (((flags & FI_TRANSMIT) && completers_.tx_cq) || ((flags & FI_RECV) && completers_.rx_cq))
+    return taken("a completion queue");
   if (flags & FI_TRANSMIT) {
     completers_.tx_cq = &cq;
     selective_tx_ = selective;
@@ -231,10 +244,8 @@ int Endpoint::bind_cntr(util_ext::Cntr &cntr, std::uint64_t flags) {
             static_cast<unsigned long long>(flags));
     return -FI_EINVAL;
   }
-  if (((flags & FI_SEND) && completers_.tx_cntr) || ((flags & FI_RECV) && completers_.rx_cntr)) {
-    util_ext::Cntr *taken = completers_.tx_cntr ? completers_.tx_cntr : completers_.rx_cntr;
-    return take(taken, cntr, "a counter");
-  }
+  if (((flags & FI_SEND) && completers_.tx_cntr) || ((flags & FI_RECV) && completers_.rx_cntr))
+    return taken("a counter");
   cntrs_.push_back(&cntr);
   cntr.acquire();
   if (flags & FI_SEND)
@@ -245,9 +256,17 @@ int Endpoint::bind_cntr(util_ext::Cntr &cntr, std::uint64_t flags) {
 }
 
 int Endpoint::bind_av(util_ext::Av &av) {
-  if (const int rc = take(av_, av, "an address vector"))
-    return rc;
+  if (av_)
+    return taken("an address vector");
   av.add_listener(*this);
+  av_ = &av;
+  return 0;
+}
+
+int Endpoint::bind_eq(util_ext::Eq &eq) {
+  if (eq_)
+    return taken("an event queue");
+  eq_ = util_ext::Hold(eq);
   return 0;
 }
 

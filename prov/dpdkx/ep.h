@@ -7,7 +7,7 @@
 // which differ in their default flags only.
 //
 // Files: ep.cpp life and bindings, ep_links.cpp address and ports, ep_cm.cpp
-// names, ep_options.cpp options, flags, aliases, ep_msg.cpp and ep_tagged.cpp
+// names, ep_options.cpp options, flags, aliases, ep_messages.cpp and ep_data.h
 // the data calls.
 #pragma once
 
@@ -80,6 +80,7 @@ private:
   int bind_cq(util_ext::Cq &, std::uint64_t flags);
   int bind_cntr(util_ext::Cntr &, std::uint64_t flags);
   int bind_av(util_ext::Av &);
+  int bind_eq(util_ext::Eq &);
   int check_bindings() const;
 
   int open_links(); // unless they are open
@@ -104,12 +105,14 @@ private:
   const std::uint32_t format_; // of addresses
   const std::size_t tx_size_, rx_size_;
   const std::uint64_t tx_op_flags_, rx_op_flags_;
+  const std::uint32_t traffic_class_;
   wire::KeyDigest key_;
   std::size_t min_multi_recv_ = 64;
+  int peer_to_peer_ = FI_HMEM_P2P_ENABLED; // FI_OPT_FI_HMEM_P2P
 
   std::vector<util_ext::Cntr *> cntrs_; // all that are bound, also for what isn't counted yet
   util_ext::Av *av_ = nullptr;
-  util_ext::Eq *eq_ = nullptr;
+  util_ext::Hold<util_ext::Eq> eq_;
 
   Address source_;      // asked for: any address, port 0: to be chosen
   Address self_;        // once links_ is open

@@ -61,9 +61,10 @@ inline ssize_t post(Endpoint &endpoint, const op::ReceiveRequest &request) {
   return util_ext::guard([&] { return endpoint.receive(request); });
 }
 
-// Fills in what iov and count say, then posts.
+// Fills in what iov and count say, then posts. The request is the caller's, not
+// a copy: copied whole, right after its parts were stored, it would stall.
 template <class Request>
-inline ssize_t post_vector(Endpoint &endpoint, Request request, const iovec *iov,
+inline ssize_t post_vector(Endpoint &endpoint, Request &&request, const iovec *iov,
                            std::size_t count) {
   if (!total(iov, count, request.len)) [[unlikely]]
     return endpoint.refuse_vector(count);
@@ -73,7 +74,8 @@ inline ssize_t post_vector(Endpoint &endpoint, Request request, const iovec *iov
 }
 
 template <class Request>
-inline ssize_t post_buffer(Endpoint &endpoint, Request request, const void *buf, std::size_t len) {
+inline ssize_t post_buffer(Endpoint &endpoint, Request &&request, const void *buf,
+                           std::size_t len) {
   const iovec iov = one(buf, len);
   request.iov = &iov;
   request.iov_count = 1;

@@ -24,6 +24,14 @@ Address device_address(const link::Device &device) {
   return Address::v4(device.info().address.address.value, 0);
 }
 
+// Labels say what an application would like; only a DSCP says how to mark packets.
+link::PortOptions port_options(const Settings &settings, std::uint32_t traffic_class) {
+  link::PortOptions options = settings.ports();
+  if (traffic_class & FI_TC_DSCP)
+    options.dscp = fi_tc_dscp_get(traffic_class) & 0x3f;
+  return options;
+}
+
 // Some entry of the list, or none that the endpoint could mean: fi_getinfo may
 // have guessed another device than the one that was free in the end.
 bool is_of_list(const Settings &settings, const Address &address) {
@@ -74,6 +82,7 @@ int Endpoint::open_with_device() {
   Address wanted = source_.is_any() && source_.port ? source_ : name;
   wanted.port = source_.port;
 
+  const link::PortOptions options = port_options(domain_.settings(), traffic_class_);
   std::vector<std::unique_ptr<link::Port>> passed; // kept, so that others are chosen
   std::string error;
   for (int attempt = 0; attempt < port_attempts; ++attempt) {
@@ -81,7 +90,7 @@ int Endpoint::open_with_device() {
     if (const int rc = link::open_host_port(wanted, domain_.settings().host, host, error))
       return told(rc, error);
     name.port = host->address().port;
-    const int rc = device.open_port(name, domain_.settings().ports(), port, error);
+    const int rc = device.open_port(name, options, port, error);
     if (rc == 0) {
       links_ = {std::move(host), std::move(port)};
       self_ = name;

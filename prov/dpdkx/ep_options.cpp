@@ -129,7 +129,12 @@ int Endpoint::set_option(int name, const void *value, std::size_t len) {
     if (len != sizeof(mode))
       return -FI_EINVAL;
     std::memcpy(&mode, value, sizeof(mode));
-    return mode == FI_HMEM_P2P_DISABLED ? 0 : -FI_EOPNOTSUPP; // no device memory
+    if (mode < FI_HMEM_P2P_ENABLED || mode > FI_HMEM_P2P_DISABLED)
+      return -FI_EINVAL;
+    if (mode == FI_HMEM_P2P_REQUIRED) // the others are content without
+      return -FI_EOPNOTSUPP;
+    peer_to_peer_ = mode;
+    return 0;
   }
   default:
     return -FI_ENOPROTOOPT;
@@ -147,7 +152,7 @@ int Endpoint::get_option(int name, void *value, std::size_t *len) {
   case FI_OPT_CM_DATA_SIZE:
     return give(std::size_t{0}, value, len); // nothing is connected by hand
   case FI_OPT_FI_HMEM_P2P:
-    return give(int{FI_HMEM_P2P_DISABLED}, value, len);
+    return give(peer_to_peer_, value, len);
   default:
     return -FI_ENOPROTOOPT;
   }

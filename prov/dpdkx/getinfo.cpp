@@ -6,11 +6,14 @@
 #include "dpdkx/domain.h"
 #include "dpdkx/getinfo_address.h"
 #include "dpdkx/link/ethdev/loader.h"
+#include "dpdkx/nic.h"
 #include "dpdkx/provider.h"
 #include "util_ext/info.h"
 #include "util_ext/ops.h"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace dpdkx {
 
@@ -37,18 +40,23 @@ bool asked_for(const fi_info *hints) {
 // A domain that can be opened, and the address that its endpoints have.
 struct Candidate {
   std::string name;
-  Address address; // port 0
+  Address address;                  // port 0
+  std::function<fid_nic *()> nic{}; // none: the host link
 };
+
+bool is_domain(const Settings &settings, const char *name) {
+  return std::strcmp(name, host_domain_name) == 0 ||
+         std::any_of(settings.devices.begin(), settings.devices.end(),
+                     [name](const net::DeviceSpec &spec) { return spec.text == name; });
+}
 
 // The device that a process would get now.
 bool device_candidate(const Settings &settings, const char *name, Candidate &out) {
   const auto requests = settings.device_requests();
   std::size_t i = 0;
   if (name) {
-    while (i < requests.size() && requests[i].spec.text != name)
+    while (requests[i].spec.text != name) // which there is
       ++i;
-    if (i == requests.size())
-      return false;
   } else if ((i = link::find_free_device(requests)) == requests.size()) {
     FI_WARN(&provider, FI_LOG_CORE,
             "FI_DPDKX_DEVICE: other processes use every device of the list; allowed: one device "
@@ -62,7 +70,9 @@ bool device_candidate(const Settings &settings, const char *name, Candidate &out
     FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
     return false;
   }
-  out = {requests[i].spec.text, Address::v4(description.address.address.value, 0)};
+  const net::DeviceSpec &spec = requests[i].spec;
+  out = {spec.text, Address::v4(description.address.address.value, 0),
+         [spec, description] { return make_nic(spec, description); }};
   return true;
 }
 
@@ -83,8 +93,13 @@ std::vector<Candidate> candidates(const Settings &settings, const fi_info *hints
       device_candidate(settings, name, candidate) && wanted.suits_device(candidate.address))
     found.push_back(std::move(candidate));
   if (found.empty() || !hints) {
-    if (wants_host(settings, hints, wanted) && wanted.suits_host())
-      found.push_back({host_domain_name, wanted.host_address()});
+    if (wants_host(settings, hints, wanted)) {
+      if (wanted.suits_host())
+        found.push_back({host_domain_name, wanted.host_address()});
+      else if (found.empty())
+        util_ext::refuse_hint(provider, "src_addr", to_string(*wanted.source).c_str(),
+                              "allowed: addresses of this host, or of a device");
+    }
   }
   return found;
 }
@@ -103,6 +118,8 @@ int make_info(const Settings &settings, const Candidate &candidate, std::uint32_
     return rc;
   out.reset(chosen);
   set_sizes(settings, hints, *out);
+  if (candidate.nic && FI_VERSION_GE(api_version, FI_VERSION(1, 7))) // which has fi_info::nic
+    out->nic = candidate.nic();
   wanted.fill(candidate.address, *out);
   return 0;
 }
@@ -116,15 +133,18 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
     return -FI_ENODATA;
   }
   // Layered providers ask for other types: no need to look further.
-  if (hints && hints->ep_attr && hints->ep_attr->type != FI_EP_UNSPEC &&
-      hints->ep_attr->type != FI_EP_RDM)
-    return -FI_ENODATA;
+  if (const unsigned type = hints && hints->ep_attr ? util_ext::raw(hints->ep_attr->type) : 0u;
+      type != FI_EP_UNSPEC && type != FI_EP_RDM)
+    return util_ext::refuse_hint(provider, "ep_attr->type", type, "this one is", FI_EP_RDM);
   Settings settings;
   if (const int rc = current_settings(settings))
     return rc;
   Wanted wanted;
   if (const int rc = wanted.read(node, service, flags, hints))
     return rc;
+  if (const char *name = domain_asked_for(hints); name && !is_domain(settings, name))
+    return util_ext::refuse_hint(provider, "domain_attr->name", name,
+                                 "allowed: 'host', or an entry of FI_DPDKX_DEVICE");
   InfoPtr list;
   fi_info *last = nullptr;
   for (const Candidate &candidate : candidates(settings, hints, wanted)) {

@@ -5,6 +5,7 @@
 #include "dpdkx/link/host/host_link.h"
 #include "dpdkx/own_address.h"
 #include "dpdkx/provider.h"
+#include "util_ext/info.h"
 
 #include <arpa/inet.h>
 #include <cstdlib>
@@ -50,14 +51,15 @@ int resolve_service(const char *service, bool own, std::uint32_t format, Address
                  out);
 }
 
-int read_hint(const fi_info &hints, const void *address, std::size_t len,
+int read_hint(const char *name, const fi_info &hints, const void *address, std::size_t len,
               std::optional<Address> &out) {
   if (!address)
     return 0;
   Address found;
   const std::uint32_t format = hints.addr_format ? hints.addr_format : std::uint32_t{FI_SOCKADDR};
   if (read_address(format, address, format == FI_ADDR_STR && !len ? SIZE_MAX : len, found) != 0)
-    return -FI_ENODATA;
+    return util_ext::refuse_hint(provider, name, len, "bytes that are no address of the format",
+                                 format);
   out = found;
   return 0;
 }
@@ -79,14 +81,16 @@ int Wanted::read(const char *node, const char *service, std::uint64_t flags, con
     return -FI_EINVAL;
   const std::uint32_t asked = hints ? hints->addr_format : 0u;
   if (asked && !known_format(asked))
-    return -FI_ENODATA;
+    return util_ext::refuse_hint(provider, "addr_format", asked,
+                                 "allowed: FI_SOCKADDR_IN, _IN6, FI_SOCKADDR, FI_ADDR_STR, such as",
+                                 FI_SOCKADDR_IN);
 
   const bool names_source = flags & FI_SOURCE, names_dest = !names_source && (node || service);
   if (hints && !names_source)
-    if (const int rc = read_hint(*hints, hints->src_addr, hints->src_addrlen, source))
+    if (const int rc = read_hint("src_addr", *hints, hints->src_addr, hints->src_addrlen, source))
       return rc;
   if (hints && !names_dest)
-    if (const int rc = read_hint(*hints, hints->dest_addr, hints->dest_addrlen, dest))
+    if (const int rc = read_hint("dest_addr", *hints, hints->dest_addr, hints->dest_addrlen, dest))
       return rc;
   if (node || service) {
     Address found;
@@ -101,7 +105,10 @@ int Wanted::read(const char *node, const char *service, std::uint64_t flags, con
   }
   const bool v6 = (source && !source->is_v4()) || (dest && !dest->is_v4());
   format = asked ? asked : std::uint32_t{v6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN};
-  return format == FI_SOCKADDR_IN && v6 ? -FI_ENODATA : 0;
+  if (format == FI_SOCKADDR_IN && v6)
+    return util_ext::refuse_hint(provider, "addr_format", asked,
+                                 "the addresses are IPv6:", FI_SOCKADDR_IN6);
+  return 0;
 }
 
 bool Wanted::suits_device(const Address &device) const {

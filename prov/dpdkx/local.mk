@@ -16,9 +16,8 @@ face_sources = \
 	prov/dpdkx/ep_cm.cpp \
 	prov/dpdkx/ep_data.h \
 	prov/dpdkx/ep_links.cpp \
-	prov/dpdkx/ep_msg.cpp \
+	prov/dpdkx/ep_messages.cpp \
 	prov/dpdkx/ep_options.cpp \
-	prov/dpdkx/ep_tagged.cpp \
 	prov/dpdkx/fabric.cpp \
 	prov/dpdkx/fabric.h \
 	prov/dpdkx/getinfo.cpp \
@@ -27,6 +26,8 @@ face_sources = \
 	prov/dpdkx/idle.h \
 	prov/dpdkx/key_digest.cpp \
 	prov/dpdkx/key_digest.h \
+	prov/dpdkx/nic.cpp \
+	prov/dpdkx/nic.h \
 	prov/dpdkx/op_flags.h \
 	prov/dpdkx/own_address.cpp \
 	prov/dpdkx/own_address.h \

@@ -34,7 +34,7 @@ struct Settings {
 
   // The devices with their addresses, and the ports of endpoints on them.
   std::vector<link::DeviceRequest> device_requests() const;
-  link::PortRange ports() const { return {host.first_port, host.last_port}; }
+  link::PortOptions ports() const { return {host.first_port, host.last_port}; }
 };
 
 struct Setting {

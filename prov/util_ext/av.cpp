@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "util_ext/av.h"
 
-#include "util_ext/eq.h"
 #include "util_ext/ops.h"
 
 #include <algorithm>
@@ -16,17 +15,19 @@ namespace util_ext {
 void Av::add_listener(AvListener &l) {
   std::lock_guard lock(changes_);
   listeners_.push_back(&l);
+  acquire();
 }
 
 void Av::remove_listener(AvListener &l) noexcept {
   std::lock_guard lock(changes_);
-  std::erase(listeners_, &l);
+  if (std::erase(listeners_, &l) != 0)
+    release();
 }
 
 // ---- one address
 
 int Av::family() const {
-  switch (domain_.addr_format()) {
+  switch (domain_->addr_format()) {
   case FI_SOCKADDR_IN:
     return AF_INET;
   case FI_SOCKADDR_IN6:
@@ -48,7 +49,7 @@ int Av::check(const SockAddr &a) const {
 // Reads one address of the domain's format, and steps over it. An address of
 // another family is as long as the format's.
 int Av::next_address(const std::byte *&from, SockAddr &a) const {
-  if (domain_.addr_format() == FI_ADDR_STR) {
+  if (domain_->addr_format() == FI_ADDR_STR) {
     const char *text;
     std::memcpy(&text, from, sizeof text);
     from += sizeof text;
@@ -117,7 +118,7 @@ public:
 
   int result() {
     if (failed_ != 0)
-      FI_WARN(&av_.domain_.provider(), FI_LOG_AV,
+      FI_WARN(&av_.domain_->provider(), FI_LOG_AV,
               "%zu of %zu addresses not inserted; the first is number %zu: %s\n", failed_, done_,
               first_failed_, fi_strerror(-first_error_));
     const std::size_t good = done_ - failed_;
@@ -152,7 +153,7 @@ private:
 };
 
 int Av::Insertion::check(Av &av, std::uint64_t flags, void *context) {
-  const fi_provider &prov = av.domain_.provider();
+  const fi_provider &prov = av.domain_->provider();
   if (flags & ~(FI_MORE | FI_SYNC_ERR)) {
     FI_WARN(&prov, FI_LOG_AV, "insert flags %#llx: only FI_MORE and FI_SYNC_ERR are supported\n",
             static_cast<unsigned long long>(flags));
@@ -261,7 +262,7 @@ int Av::remove(fid_av *av, fi_addr_t *addrs, std::size_t count, std::uint64_t fl
   for (std::size_t i = 0; i < count; ++i) {
     const int rc = self.remove_one(addrs[i]);
     if (rc != 0 && result == 0) {
-      FI_WARN(&self.domain_.provider(), FI_LOG_AV, "fi_av_remove: no address %#llx in the AV\n",
+      FI_WARN(&self.domain_->provider(), FI_LOG_AV, "fi_av_remove: no address %#llx in the AV\n",
               static_cast<unsigned long long>(addrs[i]));
       result = rc;
     }
@@ -275,7 +276,7 @@ int Av::lookup_addr(fid_av *av, fi_addr_t index, void *addr, std::size_t *addrle
     const SockAddr *a = self.lookup(index);
     if (!a || !addrlen || (!addr && *addrlen))
       return -FI_EINVAL;
-    const bool as_text = self.domain_.addr_format() == FI_ADDR_STR;
+    const bool as_text = self.domain_->addr_format() == FI_ADDR_STR;
     const std::string text = as_text ? to_text(*a) : std::string();
     const std::size_t size = as_text ? text.size() + 1 : size_of(*a);
     if (const std::size_t n = std::min(size, *addrlen); n != 0)
@@ -294,7 +295,7 @@ const char *Av::straddr(fid_av *av, const void *addr, char *buf, std::size_t *le
     SockAddr a;
     sa_family_t has;
     std::memcpy(&has, addr, sizeof has);
-    if (self.domain_.addr_format() == FI_ADDR_STR)
+    if (self.domain_->addr_format() == FI_ADDR_STR)
       text = static_cast<const char *>(addr);
     else if (read_sockaddr(addr, has == AF_INET6 ? sizeof a.in6 : sizeof a.in, a))
       text = to_text(a);
@@ -314,36 +315,16 @@ const char *Av::straddr(fid_av *av, const void *addr, char *buf, std::size_t *le
 int Av::bind(struct fid *f, struct fid *to, std::uint64_t flags) noexcept {
   Av &self = *from(f);
   if (!to || to->fclass != FI_CLASS_EQ || flags || self.eq_) {
-    FI_WARN(&self.domain_.provider(), FI_LOG_AV,
+    FI_WARN(&self.domain_->provider(), FI_LOG_AV,
             "fi_av_bind: takes one event queue, without flags\n");
     return -FI_EINVAL;
   }
-  self.eq_ = Eq::from(to);
-  self.eq_->acquire();
-  return 0;
-}
-
-int Av::close(struct fid *f) noexcept {
-  Av *self = from(f);
-  {
-    std::lock_guard lock(self->changes_);
-    if (!self->listeners_.empty())
-      return -FI_EBUSY;
-  }
-  Domain &domain = self->domain_;
-  delete self;
-  domain.release();
+  self.eq_ = Hold(*Eq::from(to));
   return 0;
 }
 
 Av::Av(Domain &domain, const fi_av_attr &attr, void *context)
     : domain_(domain), events_(attr.flags & FI_EVENT) {
-  static fi_ops fid_ops = [] {
-    auto t = all_missing<fi_ops>();
-    t.close = close;
-    t.bind = bind;
-    return t;
-  }();
   static fi_ops_av av_ops = [] {
     auto t = all_missing<fi_ops_av>();
     t.insert = insert;
@@ -354,14 +335,9 @@ Av::Av(Domain &domain, const fi_av_attr &attr, void *context)
     t.straddr = straddr;
     return t;
   }();
-  fid = {FI_CLASS_AV, context, &fid_ops};
+  fid = {FI_CLASS_AV, context, fid_ops()};
   ops = &av_ops;
   table_.reserve(attr.count);
-}
-
-Av::~Av() {
-  if (eq_)
-    eq_->release();
 }
 
 int Av::open(Domain &domain, fi_av_attr *attr, fid_av **out, void *context) noexcept {
@@ -381,14 +357,10 @@ int Av::open(Domain &domain, fi_av_attr *attr, fid_av **out, void *context) noex
   if (raw(attr->type) > FI_AV_TABLE)
     return refuse(-FI_EINVAL, "type is neither FI_AV_MAP nor FI_AV_TABLE");
 
-  return guard([&] {
-    Av *av = new Av(domain, *attr, context);
-    domain.acquire();
-    if (attr->type == FI_AV_UNSPEC)
-      attr->type = FI_AV_TABLE;
-    *out = av;
-    return 0;
-  });
+  const int rc = make(out, domain, *attr, context);
+  if (rc == 0 && attr->type == FI_AV_UNSPEC)
+    attr->type = domain.limits.av_type == FI_AV_MAP ? FI_AV_MAP : FI_AV_TABLE;
+  return rc;
 }
 
 } // namespace util_ext

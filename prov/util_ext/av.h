@@ -9,13 +9,12 @@
 #include "util_ext/address.h"
 #include "util_ext/address_table.h"
 #include "util_ext/domain.h"
+#include "util_ext/eq.h"
 
 #include <mutex>
 #include <vector>
 
 namespace util_ext {
-
-class Eq;
 
 // Told of changes, in their order: endpoints bind as listeners. The calls may
 // look up addresses, but not change the AV, nor add or remove listeners; and
@@ -28,11 +27,10 @@ protected:
   ~AvListener() = default;
 };
 
-class Av final : public fid_av {
+class Av final : public Object<Av, fid_av> {
 public:
   // Writes the type back where the caller leaves it open.
   static int open(Domain &, fi_av_attr *, fid_av **, void *context) noexcept;
-  static Av *from(struct fid *f) { return static_cast<Av *>(reinterpret_cast<fid_av *>(f)); }
 
   // The address of an index, or null. Valid until it is removed. Any thread.
   const SockAddr *lookup(fi_addr_t a) const noexcept { return table_.lookup(a); }
@@ -41,6 +39,7 @@ public:
     const AddressTable::Index i = table_.reverse(a);
     return i == AddressTable::none ? FI_ADDR_NOTAVAIL : i;
   }
+  const Domain &domain() const { return *domain_; }
   // One beyond the highest index that was ever in use.
   std::size_t high_water() const noexcept { return table_.high_water(); }
 
@@ -50,11 +49,11 @@ public:
   void remove_listener(AvListener &) noexcept;
 
 private:
+  friend Object;
   class Insertion;
 
   Av(Domain &, const fi_av_attr &, void *context);
-  ~Av();
-  static int close(struct fid *) noexcept;
+  ~Av() = default;
   static int bind(struct fid *, struct fid *, std::uint64_t flags) noexcept;
   static int insert(fid_av *, const void *addr, std::size_t count, fi_addr_t *, std::uint64_t flags,
                     void *context) noexcept;
@@ -73,9 +72,9 @@ private:
   int add(const SockAddr &, fi_addr_t &);
   int remove_one(fi_addr_t) noexcept;
 
-  Domain &domain_;
+  const Hold<Domain> domain_;
   const bool events_; // inserts report to the EQ
-  Eq *eq_ = nullptr;
+  Hold<Eq> eq_;
   AddressTable table_;
   std::mutex changes_; // serialises changes and what listeners are told
   std::vector<AvListener *> listeners_;

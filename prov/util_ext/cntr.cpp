@@ -11,7 +11,7 @@ std::uint64_t Cntr::read(const Value &v) noexcept {
   if (wait_.fd_armed()) [[unlikely]]
     wait_.disarm_fd();
   if (drives_progress_)
-    domain_.progress();
+    domain_->progress();
   if (pollable_) [[unlikely]]
     unread_.store(false);
   return v.load();
@@ -28,7 +28,7 @@ int Cntr::wait_for(std::uint64_t threshold, int timeout) {
   const Deadline deadline(timeout);
   for (;;) {
     if (drives_progress_)
-      domain_.progress();
+      domain_->progress();
     if (value_.load() >= threshold)
       return 0;
     if (errors_.load() != errors)
@@ -47,17 +47,14 @@ int Cntr::wait(fid_cntr *cntr, std::uint64_t threshold, int timeout) noexcept {
 }
 
 int Cntr::control(struct fid *f, int command, void *arg) noexcept {
+  if (command == FI_GETOPSFLAG || command == FI_SETOPSFLAG) {
+    auto *flags = static_cast<std::uint64_t *>(arg);
+    if (!flags || (command == FI_SETOPSFLAG && *flags != 0)) // none are defined
+      return -FI_EINVAL;
+    *flags = 0;
+    return 0;
+  }
   return guard([&] { return from(f)->wait_.control(command, arg); });
-}
-
-int Cntr::close(struct fid *f) noexcept {
-  Cntr *self = from(f);
-  if (self->users_.load(std::memory_order_acquire) != 0)
-    return -FI_EBUSY;
-  Domain &domain = self->domain_;
-  delete self;
-  domain.release();
-  return 0;
 }
 
 // What the C interface has twice: for the value, and for the error value.
@@ -78,16 +75,12 @@ template <Cntr::Value Cntr::*Which> struct Cntr::Calls {
   }
 };
 
+int Cntr::start() { return wait_.open(domain_->provider(), FI_LOG_CNTR, "counter"); }
+
 Cntr::Cntr(Domain &domain, const fi_cntr_attr &attr, void *context)
     : domain_(domain), locking_(domain.locking()), drives_progress_(!domain.auto_progress()),
       pollable_(attr.wait_obj == FI_WAIT_FD || attr.wait_obj == FI_WAIT_UNSPEC),
       wait_(domain.auto_progress() ? nullptr : &domain.wait_source(), attr.wait_obj) {
-  static fi_ops fid_ops = [] {
-    auto t = all_missing<fi_ops>();
-    t.close = close;
-    t.control = control;
-    return t;
-  }();
   static fi_ops_cntr cntr_ops = [] {
     auto t = all_missing<fi_ops_cntr>();
     t.read = Calls<&Cntr::value_>::read;
@@ -99,7 +92,7 @@ Cntr::Cntr(Domain &domain, const fi_cntr_attr &attr, void *context)
     t.wait = wait;
     return t;
   }();
-  fid = {FI_CLASS_CNTR, context, &fid_ops};
+  fid = {FI_CLASS_CNTR, context, fid_ops()};
   ops = &cntr_ops;
 }
 
@@ -112,29 +105,15 @@ int Cntr::open(Domain &domain, const fi_cntr_attr *attr, fid_cntr **out, void *c
             raw(attr->events));
     return -FI_ENOSYS;
   }
-  if (!Wait::supported(raw(attr->wait_obj))) {
-    FI_WARN(&prov, FI_LOG_CNTR,
-            "counter wait object %u: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
-            raw(attr->wait_obj));
-    return -FI_ENOSYS;
-  }
+  if (const unsigned object = raw(attr->wait_obj); !Wait::supported(object))
+    return Wait::refuse(prov, FI_LOG_CNTR, "counter", object);
   if (attr->flags) {
     FI_WARN(&prov, FI_LOG_CNTR, "counter flags %#llx: must be 0\n",
             static_cast<unsigned long long>(attr->flags));
     return -FI_EINVAL;
   }
 
-  return guard([&] {
-    Cntr *cntr = new Cntr(domain, *attr, context);
-    if (const int rc = cntr->wait_.open(); rc != 0) {
-      FI_WARN(&prov, FI_LOG_CNTR, "counter wait object FI_WAIT_FD: %s\n", fi_strerror(-rc));
-      delete cntr;
-      return rc;
-    }
-    domain.acquire();
-    *out = cntr;
-    return 0;
-  });
+  return make(out, domain, *attr, context);
 }
 
 } // namespace util_ext

@@ -9,10 +9,9 @@
 
 namespace util_ext {
 
-class Cntr final : public fid_cntr {
+class Cntr final : public Object<Cntr, fid_cntr> {
 public:
   static int open(Domain &, const fi_cntr_attr *, fid_cntr **, void *context) noexcept;
-  static Cntr *from(struct fid *f) { return static_cast<Cntr *>(reinterpret_cast<fid_cntr *>(f)); }
 
   // Any thread. Modulo 2^64.
   void add(std::uint64_t n) noexcept { change(value_, n); }
@@ -21,8 +20,7 @@ public:
   std::uint64_t value() const noexcept { return value_.load(); }
   std::uint64_t errors() const noexcept { return errors_.load(); }
 
-  void acquire() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void release() { users_.fetch_sub(1, std::memory_order_acq_rel); }
+  const Domain &domain() const { return *domain_; }
 
   // fi_trywait.
   int try_wait() noexcept;
@@ -30,9 +28,10 @@ public:
   using Value = std::atomic<std::uint64_t>;
 
 private:
+  friend Object;
   Cntr(Domain &, const fi_cntr_attr &, void *context);
   ~Cntr() = default;
-  static int close(struct fid *) noexcept;
+  int start();
   static int control(struct fid *, int command, void *arg) noexcept;
   static int wait(fid_cntr *, std::uint64_t threshold, int timeout) noexcept;
   template <Value Cntr::*Which> struct Calls;
@@ -56,12 +55,11 @@ private:
   std::uint64_t read(const Value &) noexcept;
   int wait_for(std::uint64_t threshold, int timeout);
 
-  Domain &domain_;
+  const Hold<Domain> domain_;
   const bool locking_, drives_progress_, pollable_;
   Value value_{0}, errors_{0};
   std::atomic<bool> unread_{false}; // changed since it was last read; where pollable_
   Wait wait_;
-  std::atomic<std::uint32_t> users_{0};
 };
 
 } // namespace util_ext

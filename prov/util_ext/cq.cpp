@@ -35,8 +35,8 @@ void Cq::overrun(Error *error) noexcept {
     delete error;
   }
   if (!overrun_) {
-    const char *advice = domain_.limits.cq_overrun_advice;
-    FI_WARN(&domain_.provider(), FI_LOG_CQ,
+    const char *advice = domain_->limits.cq_overrun_advice;
+    FI_WARN(&domain_->provider(), FI_LOG_CQ,
             "completion queue overrun: it was opened with size %zu, %zu entries wait to be "
             "read, and no more can be kept: entries are lost from here on. Read it more "
             "often%s%s\n",
@@ -94,7 +94,7 @@ template <class E> ssize_t Cq::read(E *out, std::size_t max, fi_addr_t *src) noe
     wait_.disarm_fd();
   const bool found = count() != 0 && max != 0;
   if (!found && drives_progress_)
-    domain_.progress();
+    domain_->progress();
   if (count() == 0 && !overrun_.load(std::memory_order_relaxed))
     return -FI_EAGAIN;
 
@@ -106,7 +106,7 @@ template <class E> ssize_t Cq::read(E *out, std::size_t max, fi_addr_t *src) noe
     progress = found && (++reads_ & 15) == 0;
   }
   if (progress && drives_progress_) [[unlikely]]
-    domain_.progress();
+    domain_->progress();
   return rc;
 }
 
@@ -130,7 +130,7 @@ ssize_t Cq::read_blocking(E *out, std::size_t max, fi_addr_t *src, std::size_t t
       if (rc != -FI_EAGAIN || last)
         return rc;
     } else if (drives_progress_) {
-      domain_.progress();
+      domain_->progress();
     }
     if (wait_.interrupted(mark)) {
       wait_.acknowledge();
@@ -172,7 +172,7 @@ ssize_t Cq::report(fi_cq_err_entry &out) noexcept {
       return -FI_ENOMEM;
   }
 
-  const std::uint32_t api = domain_.api_version();
+  const std::uint32_t api = domain_->api_version();
   out.op_context = c.op_context;
   out.flags = c.flags;
   out.len = c.len;
@@ -257,26 +257,12 @@ int Cq::control(struct fid *f, int command, void *arg) noexcept {
   return guard([&] { return from(f)->wait_.control(command, arg); });
 }
 
-int Cq::close(struct fid *f) noexcept {
-  Cq *self = from(f);
-  if (self->users_.load(std::memory_order_acquire) != 0)
-    return -FI_EBUSY;
-  Domain &domain = self->domain_;
-  delete self;
-  domain.release();
-  return 0;
-}
-
 int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context) noexcept {
   const fi_provider &prov = domain.provider();
   if (!attr || !out)
     return -FI_EINVAL;
-  if (!Wait::supported(raw(attr->wait_obj))) {
-    FI_WARN(&prov, FI_LOG_CQ,
-            "CQ wait object %u: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
-            raw(attr->wait_obj));
-    return -FI_ENOSYS;
-  }
+  if (const unsigned object = raw(attr->wait_obj); !Wait::supported(object))
+    return Wait::refuse(prov, FI_LOG_CQ, "CQ", object);
   if (attr->flags & ~FI_AFFINITY) { // the affinity itself is a hint: nothing interrupts here
     FI_WARN(&prov, FI_LOG_CQ, "CQ flags %#llx: only FI_AFFINITY is supported\n",
             static_cast<unsigned long long>(attr->flags));
@@ -311,18 +297,10 @@ int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context
     return -FI_EINVAL;
   }
 
-  return guard([&] {
-    Cq *cq = new Cq(domain, *attr, *ops_cq, context);
-    if (const int rc = cq->wait_.open(); rc != 0) {
-      FI_WARN(&prov, FI_LOG_CQ, "CQ wait object FI_WAIT_FD: %s\n", fi_strerror(-rc));
-      delete cq;
-      return rc;
-    }
-    domain.acquire();
-    *out = cq;
-    return 0;
-  });
+  return make(out, domain, *attr, *ops_cq, context);
 }
+
+int Cq::start() { return wait_.open(domain_->provider(), FI_LOG_CQ, "CQ"); }
 
 Cq::Cq(Domain &domain, const fi_cq_attr &attr, fi_ops_cq &ops_cq, void *context)
     : domain_(domain), drives_progress_(!domain.auto_progress()),
@@ -331,13 +309,7 @@ Cq::Cq(Domain &domain, const fi_cq_attr &attr, fi_ops_cq &ops_cq, void *context)
       entries_(size_ / chunk_entries + 1),
       wait_(domain.auto_progress() ? nullptr : &domain.wait_source(), attr.wait_obj),
       wait_cond_(attr.wait_cond) {
-  static fi_ops fid_ops = [] {
-    auto t = all_missing<fi_ops>();
-    t.close = close;
-    t.control = control;
-    return t;
-  }();
-  fid = {FI_CLASS_CQ, context, &fid_ops};
+  fid = {FI_CLASS_CQ, context, fid_ops()};
   ops = &ops_cq;
 }
 

@@ -16,12 +16,11 @@
 
 namespace util_ext {
 
-class Cq final : public fid_cq {
+class Cq final : public Object<Cq, fid_cq> {
 public:
   // fi_cq_open for any domain of this kind. Refuses what it can't do
   // (-FI_ENOSYS, -FI_EINVAL) with a log line.
   static int open(Domain &, const fi_cq_attr *, fid_cq **, void *context) noexcept;
-  static Cq *from(struct fid *f) { return static_cast<Cq *>(reinterpret_cast<fid_cq *>(f)); }
 
   // Any thread; locks as the domain's threading level asks. noexcept: an entry
   // that can't be kept for want of memory puts the queue into overrun.
@@ -34,14 +33,13 @@ public:
     return count() < size_ && !overrun_.load(std::memory_order_relaxed);
   }
 
-  // Endpoints (and other users) hold the queue open: close answers -FI_EBUSY.
-  void acquire() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void release() { users_.fetch_sub(1, std::memory_order_acq_rel); }
+  const Domain &domain() const { return *domain_; }
 
   // fi_trywait.
   int try_wait() noexcept;
 
 private:
+  friend Object;
   struct Error; // what an entry of a failed operation has besides
   struct Entry {
     Completion completion;
@@ -56,7 +54,7 @@ private:
 
   Cq(Domain &, const fi_cq_attr &, fi_ops_cq &, void *context);
   ~Cq();
-  static int close(struct fid *) noexcept;
+  int start();
   static int control(struct fid *, int command, void *arg) noexcept;
   static ssize_t readerr(fid_cq *, fi_cq_err_entry *, std::uint64_t flags) noexcept;
   static int signal(fid_cq *) noexcept;
@@ -82,7 +80,7 @@ private:
   bool satisfied(std::size_t threshold) noexcept;
   ssize_t report(fi_cq_err_entry &) noexcept;
 
-  Domain &domain_;
+  const Hold<Domain> domain_;
   const bool drives_progress_;
   std::uint8_t reads_ = 0; // that found entries; under the lock
   const std::size_t size_;
@@ -96,7 +94,6 @@ private:
   Wait wait_;
   const fi_cq_wait_cond wait_cond_;
   std::unique_ptr<Error> reported_; // owns the err_data that readerr gave out
-  std::atomic<std::uint32_t> users_{0};
 };
 
 } // namespace util_ext

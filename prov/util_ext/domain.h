@@ -5,6 +5,7 @@
 #pragma once
 
 #include "util_ext/mr_table.h"
+#include "util_ext/object.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -14,7 +15,6 @@
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -40,12 +40,14 @@ struct Limits {
   std::size_t cq_size = 1024;              // entries of a CQ that leaves its size open
   std::size_t cq_overrun = 1 << 22;        // entries kept beyond a CQ's size; one more: overrun
   const char *cq_overrun_advice = nullptr; // added to the log line: which setting helps
+  fi_av_type av_type = FI_AV_UNSPEC;       // of AVs that leave it open; UNSPEC: FI_AV_TABLE
   int mr_mode = 0;                         // as in fi_domain_attr
   std::size_t mr_iov_limit = 8;
   std::size_t mr_key_size = 8;
 };
 
-class Domain {
+// The objects opened in it hold it open.
+class Domain : public Holdable {
 public:
   // addr_format: of the addresses in AVs: FI_SOCKADDR, _IN, _IN6, or FI_ADDR_STR.
   Domain(const fi_provider &provider, fi_threading threading, fi_progress progress,
@@ -67,11 +69,6 @@ public:
   std::uint32_t addr_format() const { return addr_format_; }
   const fi_provider &provider() const { return provider_; }
 
-  // Open objects that belong to the domain; close answers -FI_EBUSY while any.
-  void acquire() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void release() { users_.fetch_sub(1, std::memory_order_acq_rel); }
-  bool in_use() const { return users_.load(std::memory_order_acquire) != 0; }
-
   Limits limits;
   MrTable regions; // memory that peers may access
 
@@ -84,7 +81,6 @@ private:
   const fi_progress progress_;
   const std::uint32_t api_version_;
   const std::uint32_t addr_format_;
-  std::atomic<std::uint32_t> users_{0};
 };
 
 } // namespace util_ext

@@ -39,7 +39,7 @@ ssize_t Eq::write_user(fid_eq *eq, std::uint32_t event, const void *buf, std::si
                        std::uint64_t flags) noexcept {
   Eq &self = *from(&eq->fid);
   if (!self.writable_) {
-    FI_WARN(&self.fabric_.provider(), FI_LOG_EQ, "fi_eq_write on an EQ opened without FI_WRITE\n");
+    FI_WARN(&self.fabric_->provider(), FI_LOG_EQ, "fi_eq_write on an EQ opened without FI_WRITE\n");
     return -FI_EINVAL;
   }
   if (flags || (!buf && len))
@@ -58,7 +58,7 @@ void Eq::forget(const struct fid *about) noexcept {
   std::erase_if(entries_, [&](const Entry &e) {
     if (e.error)
       return e.error->error.fid == about;
-    struct fid *f = nullptr; // first in every kind of event
+    const void *f = nullptr; // first in every kind of event
     if (e.data.size() >= sizeof f)
       std::memcpy(&f, e.data.data(), sizeof f);
     return f == about;
@@ -102,7 +102,7 @@ ssize_t Eq::take_error(fi_eq_err_entry &out, std::uint64_t flags) {
   out.data = error.data;
   out.err = error.err;
   out.prov_errno = error.prov_errno;
-  reported_->data.give(out, fabric_.api_version(), true);
+  reported_->data.give(out, fabric_->api_version(), true);
   if (!(flags & FI_PEEK))
     entries_.pop_front();
   return sizeof out;
@@ -114,7 +114,7 @@ ssize_t Eq::read_once(std::uint32_t *event, void *buf, std::size_t len, std::uin
   const ssize_t rc = take(event, buf, len, flags);
   if (rc != -FI_EAGAIN)
     return rc;
-  fabric_.progress();
+  fabric_->progress();
   return take(event, buf, len, flags);
 }
 
@@ -164,25 +164,11 @@ int Eq::control(struct fid *f, int command, void *arg) noexcept {
   return guard([&] { return from(f)->wait_.control(command, arg); });
 }
 
-int Eq::close(struct fid *f) noexcept {
-  Eq *self = from(f);
-  if (self->users_.load(std::memory_order_acquire) != 0)
-    return -FI_EBUSY;
-  Fabric &fabric = self->fabric_;
-  delete self;
-  fabric.release();
-  return 0;
-}
+int Eq::start() { return wait_.open(fabric_->provider(), FI_LOG_EQ, "EQ"); }
 
 Eq::Eq(Fabric &fabric, const fi_eq_attr &attr, void *context)
     : fabric_(fabric), size_(attr.size ? attr.size : default_size),
       writable_(attr.flags & FI_WRITE), wait_(fabric.wait_source(), attr.wait_obj) {
-  static fi_ops fid_ops = [] {
-    auto t = all_missing<fi_ops>();
-    t.close = close;
-    t.control = control;
-    return t;
-  }();
   static fi_ops_eq eq_ops = [] {
     auto t = all_missing<fi_ops_eq>();
     t.read = read;
@@ -192,7 +178,7 @@ Eq::Eq(Fabric &fabric, const fi_eq_attr &attr, void *context)
     t.strerror = strerror;
     return t;
   }();
-  fid = {FI_CLASS_EQ, context, &fid_ops};
+  fid = {FI_CLASS_EQ, context, fid_ops()};
   ops = &eq_ops;
 }
 
@@ -201,29 +187,15 @@ int Eq::open(Fabric &fabric, const fi_eq_attr *given, fid_eq **out, void *contex
   const fi_eq_attr attr = given ? *given : fi_eq_attr{};
   if (!out)
     return -FI_EINVAL;
-  if (!Wait::supported(raw(attr.wait_obj))) {
-    FI_WARN(&prov, FI_LOG_EQ,
-            "EQ wait object %u: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n",
-            raw(attr.wait_obj));
-    return -FI_ENOSYS;
-  }
+  if (const unsigned object = raw(attr.wait_obj); !Wait::supported(object))
+    return Wait::refuse(prov, FI_LOG_EQ, "EQ", object);
   if (attr.flags & ~(FI_WRITE | FI_AFFINITY)) {
     FI_WARN(&prov, FI_LOG_EQ, "EQ flags %#llx: only FI_WRITE and FI_AFFINITY are supported\n",
             static_cast<unsigned long long>(attr.flags));
     return -FI_EINVAL;
   }
 
-  return guard([&] {
-    Eq *eq = new Eq(fabric, attr, context);
-    if (const int rc = eq->wait_.open(); rc != 0) {
-      FI_WARN(&prov, FI_LOG_EQ, "EQ wait object FI_WAIT_FD: %s\n", fi_strerror(-rc));
-      delete eq;
-      return rc;
-    }
-    fabric.acquire();
-    *out = eq;
-    return 0;
-  });
+  return make(out, fabric, attr, context);
 }
 
 } // namespace util_ext

@@ -25,25 +25,25 @@ struct EventError {
   std::size_t err_data_size = 0;
 };
 
-class Eq final : public fid_eq {
+class Eq final : public Object<Eq, fid_eq> {
 public:
   static int open(Fabric &, const fi_eq_attr *, fid_eq **, void *context) noexcept;
-  static Eq *from(struct fid *f) { return static_cast<Eq *>(reinterpret_cast<fid_eq *>(f)); }
 
   // Any thread. `data`: an fi_eq_entry, or fi_eq_cm_entry with what follows it,
   // copied. 0 or -FI_ENOMEM.
   int write(std::uint32_t event, const void *data, std::size_t len) noexcept;
   int write_error(const EventError &) noexcept;
-  // Forgets the events about an object that is being closed.
+  // Forgets the events about an object that is being closed: not for an AV, whose
+  // events stay (fi_av(3)).
   void forget(const struct fid *) noexcept;
 
-  void acquire() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void release() { users_.fetch_sub(1, std::memory_order_acq_rel); }
+  const Fabric &fabric() const { return *fabric_; }
 
   // fi_trywait.
   int try_wait() noexcept;
 
 private:
+  friend Object;
   struct Error {
     EventError error;
     ErrData data;
@@ -56,7 +56,7 @@ private:
 
   Eq(Fabric &, const fi_eq_attr &, void *context);
   ~Eq() = default;
-  static int close(struct fid *) noexcept;
+  int start();
   static int control(struct fid *, int command, void *arg) noexcept;
   static ssize_t read(fid_eq *, std::uint32_t *event, void *buf, std::size_t len,
                       std::uint64_t flags) noexcept;
@@ -76,14 +76,13 @@ private:
   ssize_t read_blocking(std::uint32_t *event, void *buf, std::size_t len, int timeout,
                         std::uint64_t flags);
 
-  Fabric &fabric_;
+  const Hold<Fabric> fabric_;
   const std::size_t size_; // user events beyond it are refused
   const bool writable_;
   std::mutex mutex_;
   std::deque<Entry> entries_;
   std::optional<Error> reported_; // owns the err_data that readerr gave out
   Wait wait_;
-  std::atomic<std::uint32_t> users_{0};
 };
 
 } // namespace util_ext

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// What event queues need of the fabric they belong to, and fi_trywait(3). A
-// provider derives its fabric from this.
+// What event queues need of the fabric they belong to and hold open, and
+// fi_trywait(3). A provider derives its fabric from this.
 #pragma once
 
 #include "util_ext/domain.h"
 
 namespace util_ext {
 
-class Fabric {
+class Fabric : public Holdable {
 public:
   Fabric(const fi_provider &provider, std::uint32_t api_version)
       : provider_(provider), api_version_(api_version) {}
@@ -24,11 +24,6 @@ public:
   std::uint32_t api_version() const { return api_version_; } // the application's
   const fi_provider &provider() const { return provider_; }
 
-  // Open objects that belong to the fabric; close answers -FI_EBUSY while any.
-  void acquire() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void release() { users_.fetch_sub(1, std::memory_order_acq_rel); }
-  bool in_use() const { return users_.load(std::memory_order_acquire) != 0; }
-
   // For fi_ops_fabric: CQs, EQs and counters of this library.
   static int trywait(fid_fabric *, struct fid **fids, int count) noexcept;
 
@@ -38,7 +33,6 @@ protected:
 private:
   const fi_provider &provider_;
   const std::uint32_t api_version_;
-  std::atomic<std::uint32_t> users_{0};
 };
 
 } // namespace util_ext

@@ -35,6 +35,11 @@ struct Offer {
 int choose(const fi_provider &, std::uint32_t api_version, const Offer &, const fi_info *hints,
            fi_info **out) noexcept;
 
+// -FI_ENODATA, told at level info: which hint, what it said, and what may be had.
+int refuse_hint(const fi_provider &, const char *name, std::uint64_t hint, const char *why,
+                std::uint64_t offered) noexcept;
+int refuse_hint(const fi_provider &, const char *name, const char *hint, const char *why) noexcept;
+
 namespace detail {
 // The two halves of it. info_check.cpp: whether the hints can be honoured.
 bool hints_fit(const fi_provider &, std::uint32_t api_version, const Offer &, const fi_info &hints);

@@ -9,8 +9,24 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 
-namespace util_ext::detail {
+namespace util_ext {
+
+int refuse_hint(const fi_provider &prov, const char *name, std::uint64_t hint, const char *why,
+                std::uint64_t offered) noexcept {
+  const unsigned long long h = hint, o = offered;
+  FI_INFO(&prov, FI_LOG_CORE, "hint %s %llu (%#llx): %s %llu (%#llx)\n", name, h, h, why, o, o);
+  return -FI_ENODATA;
+}
+
+int refuse_hint(const fi_provider &prov, const char *name, const char *hint,
+                const char *why) noexcept {
+  FI_INFO(&prov, FI_LOG_CORE, "hint %s '%s': %s\n", name, hint, why);
+  return -FI_ENODATA;
+}
+
+namespace detail {
 
 namespace {
 
@@ -70,7 +86,7 @@ private:
   }
   void same(const char *name, const char *hint, const char *offered) {
     if (hint && offered && std::strcmp(hint, offered) != 0 && fits_) {
-      FI_INFO(&prov_, FI_LOG_CORE, "hint %s '%s': this one is '%s'\n", name, hint, offered);
+      refuse_hint(prov_, name, hint, (std::string("this one is ") + offered).c_str());
       fits_ = false;
     }
   }
@@ -233,11 +249,9 @@ private:
   }
 
   // The first refusal is told; one is enough.
-  void refuse(const char *name, unsigned long long hint, const char *why,
-              unsigned long long offered) {
+  void refuse(const char *name, std::uint64_t hint, const char *why, std::uint64_t offered) {
     if (fits_)
-      FI_INFO(&prov_, FI_LOG_CORE, "hint %s %llu (%#llx): %s %llu (%#llx)\n", name, hint, hint, why,
-              offered, offered);
+      refuse_hint(prov_, name, hint, why, offered);
     fits_ = false;
   }
 
@@ -255,4 +269,6 @@ bool hints_fit(const fi_provider &prov, std::uint32_t api, const Offer &offer,
   return Check(prov, api, offer, hints).all();
 }
 
-} // namespace util_ext::detail
+} // namespace detail
+
+} // namespace util_ext

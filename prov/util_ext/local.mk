@@ -28,6 +28,7 @@ util_ext_sources = \
 	prov/util_ext/mr.h \
 	prov/util_ext/mr_table.cpp \
 	prov/util_ext/mr_table.h \
+	prov/util_ext/object.h \
 	prov/util_ext/ops.h \
 	prov/util_ext/wait.cpp \
 	prov/util_ext/wait.h

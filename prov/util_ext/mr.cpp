@@ -68,41 +68,32 @@ int Mr::check(Domain &domain, const fi_mr_attr &attr, std::uint64_t flags) {
 }
 
 // Only what peers may access needs a key that is its own.
-int Mr::enter(std::uint64_t requested_key) {
-  const fi_provider &prov = domain_.provider();
-  const std::size_t key_size = std::min<std::size_t>(domain_.limits.mr_key_size, 8);
+int Mr::start() {
+  const fi_provider &prov = domain_->provider();
+  const std::size_t key_size = std::min<std::size_t>(domain_->limits.mr_key_size, 8);
   if (!(access_ & remote_rights)) {
-    key = mode_has(domain_.limits.mr_mode, FI_MR_PROV_KEY) ? 0 : requested_key;
+    key = mode_has(domain_->limits.mr_mode, FI_MR_PROV_KEY) ? 0 : requested_key_;
     return 0;
   }
-  if (mode_has(domain_.limits.mr_mode, FI_MR_PROV_KEY)) {
-    if (const int rc = domain_.regions.insert_random(region_, key_size); rc != 0) {
+  if (mode_has(domain_->limits.mr_mode, FI_MR_PROV_KEY)) {
+    if (const int rc = domain_->regions.insert_random(region_, key_size); rc != 0) {
       FI_WARN(&prov, FI_LOG_MR, "no key: %s\n", fi_strerror(-rc));
       return rc;
     }
   } else {
-    if (requested_key == FI_KEY_NOTAVAIL || (key_size < 8 && requested_key >> key_size * 8)) {
-      FI_WARN(&prov, FI_LOG_MR, "requested key %#llx: not of %zu bytes\n", hex(requested_key),
+    if (requested_key_ == FI_KEY_NOTAVAIL || (key_size < 8 && requested_key_ >> key_size * 8)) {
+      FI_WARN(&prov, FI_LOG_MR, "requested key %#llx: not of %zu bytes\n", hex(requested_key_),
               key_size);
       return -FI_EKEYREJECTED;
     }
-    if (const int rc = domain_.regions.insert(region_, requested_key); rc != 0) {
-      FI_WARN(&prov, FI_LOG_MR, "requested key %#llx: another region has it\n", hex(requested_key));
+    if (const int rc = domain_->regions.insert(region_, requested_key_); rc != 0) {
+      FI_WARN(&prov, FI_LOG_MR, "requested key %#llx: another region has it\n",
+              hex(requested_key_));
       return rc;
     }
   }
   entered_ = true;
   key = region_.key;
-  return 0;
-}
-
-int Mr::close(struct fid *f) noexcept {
-  Mr *self = from(f);
-  Domain &domain = self->domain_;
-  if (self->entered_)
-    domain.regions.remove(self->region_);
-  delete self;
-  domain.release();
   return 0;
 }
 
@@ -129,14 +120,9 @@ int map_raw_key(const struct fi_mr_map_raw &raw) noexcept {
   return 0;
 }
 
-Mr::Mr(Domain &domain, const fi_mr_attr &attr) : domain_(domain), access_(attr.access) {
-  static fi_ops fid_ops = [] {
-    auto t = all_missing<fi_ops>();
-    t.close = close;
-    t.control = control;
-    return t;
-  }();
-  fid = {FI_CLASS_MR, attr.context, &fid_ops};
+Mr::Mr(Domain &domain, const fi_mr_attr &attr)
+    : domain_(domain), access_(attr.access), requested_key_(attr.requested_key) {
+  fid = {FI_CLASS_MR, attr.context, fid_ops()};
   mem_desc = this;
   key = FI_KEY_NOTAVAIL;
 
@@ -148,22 +134,16 @@ Mr::Mr(Domain &domain, const fi_mr_attr &attr) : domain_(domain), access_(attr.a
   region_.access = attr.access & remote_rights;
 }
 
+Mr::~Mr() {
+  if (entered_)
+    domain_->regions.remove(region_);
+}
+
 int Mr::open(Domain &domain, const fi_mr_attr *attr, std::uint64_t flags, fid_mr **out) noexcept {
   if (!attr || !out)
     return -FI_EINVAL;
-  return guard([&] {
-    if (const int rc = check(domain, *attr, flags); rc != 0)
-      return rc;
-    Mr *mr = new Mr(domain, *attr);
-    int rc = guard([&] { return mr->enter(attr->requested_key); });
-    if (rc != 0) {
-      delete mr;
-      return rc;
-    }
-    domain.acquire();
-    *out = mr;
-    return 0;
-  });
+  const int rc = guard([&] { return check(domain, *attr, flags); });
+  return rc ? rc : make(out, domain, *attr);
 }
 
 } // namespace util_ext

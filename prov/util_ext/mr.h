@@ -9,10 +9,9 @@
 
 namespace util_ext {
 
-class Mr final : public fid_mr {
+class Mr final : public Object<Mr, fid_mr> {
 public:
   static int open(Domain &, const fi_mr_attr *, std::uint64_t flags, fid_mr **) noexcept;
-  static Mr *from(struct fid *f) { return static_cast<Mr *>(reinterpret_cast<fid_mr *>(f)); }
 
   // The op table of a provider's domain D, which has: static D &from(struct fid *).
   template <class D> static fi_ops_mr *ops();
@@ -20,15 +19,15 @@ public:
   std::uint64_t access() const { return access_; } // all that it was registered for
 
 private:
+  friend Object;
   Mr(Domain &, const fi_mr_attr &);
-  ~Mr() = default;
-  int enter(std::uint64_t requested_key);
-  static int close(struct fid *) noexcept;
+  ~Mr();
+  int start(); // enters it into the table, if peers may access it
   static int control(struct fid *, int command, void *arg) noexcept;
   static int check(Domain &, const fi_mr_attr &, std::uint64_t flags);
 
-  Domain &domain_;
-  const std::uint64_t access_;
+  const Hold<Domain> domain_;
+  const std::uint64_t access_, requested_key_;
   Region region_;
   bool entered_ = false; // in the table
 };

@@ -42,6 +42,21 @@ Wait::~Wait() {
     close(epoll_fd_);
 }
 
+int Wait::refuse(const fi_provider &prov, fi_log_subsys subsys, const char *owner,
+                 unsigned object) {
+  FI_WARN(&prov, subsys,
+          "%s wait object %u: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n", owner,
+          object);
+  return -FI_ENOSYS;
+}
+
+int Wait::open(const fi_provider &prov, fi_log_subsys subsys, const char *owner) {
+  const int rc = open();
+  if (rc != 0)
+    FI_WARN(&prov, subsys, "%s wait object FI_WAIT_FD: %s\n", owner, fi_strerror(-rc));
+  return rc;
+}
+
 int Wait::open() {
   if (object_ != FI_WAIT_FD)
     return 0;

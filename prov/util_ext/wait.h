@@ -65,9 +65,12 @@ public:
     return object == FI_WAIT_NONE || object == FI_WAIT_UNSPEC || object == FI_WAIT_FD ||
            object == FI_WAIT_YIELD;
   }
+  // -FI_ENOSYS, and a log line: an `owner` (a CQ, say) can't have it.
+  static int refuse(const fi_provider &, fi_log_subsys, const char *owner, unsigned object);
   // Makes what `object` needs now: -FI_EMFILE, ...; -FI_ENOSYS: FI_WAIT_FD
-  // and a source that has no descriptor.
+  // and a source that has no descriptor. The other form logs it.
   int open();
+  int open(const fi_provider &, fi_log_subsys, const char *owner);
   bool blocking() const { return object_ != FI_WAIT_NONE; }
   bool has_fd() const { return object_ == FI_WAIT_FD || object_ == FI_WAIT_UNSPEC; }
 

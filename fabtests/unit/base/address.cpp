@@ -3,7 +3,7 @@
 
 #include <unordered_set>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 

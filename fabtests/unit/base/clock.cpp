@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 

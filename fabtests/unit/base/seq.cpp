@@ -4,7 +4,7 @@
 #include <rapidcheck.h>
 #include <type_traits>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 

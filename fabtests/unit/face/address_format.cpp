@@ -5,7 +5,7 @@
 #include <cstring>
 #include <rdma/fi_errno.h>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx;
 

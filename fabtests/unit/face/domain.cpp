@@ -9,7 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using face::Environment;

@@ -4,7 +4,7 @@
 #include <array>
 #include <thread>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx;
 

@@ -8,7 +8,7 @@
 #include <rdma/fi_collective.h>
 #include <rdma/fi_rma.h>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using face::Fid;
@@ -89,6 +89,21 @@ static void ep__wrong_bindings_are_refused(void **) {
   assert_int_equal(fi_ep_bind(ep.get(), &av->fid, 0), 0);
   assert_int_equal(fi_ep_bind(ep.get(), &av->fid, 0), -FI_EINVAL);
   assert_int_equal(fi_ep_bind(ep.get(), &opened.domain->fid, 0), -FI_EINVAL);
+}
+
+static void ep__binds_what_is_of_its_domain(void **) {
+  Opened opened, other;
+  const Fid<fid_ep> ep = opened.ep();
+  const Fid<fid_cq> cq = other.cq();
+  const Fid<fid_cntr> cntr = other.cntr();
+  const Fid<fid_av> av = other.av();
+  fid_eq *eq = nullptr;
+  assert_int_equal(fi_eq_open(other.fabric.get(), nullptr, &eq, nullptr), 0);
+  assert_int_equal(fi_ep_bind(ep.get(), &cq->fid, FI_TRANSMIT), -FI_EINVAL);
+  assert_int_equal(fi_ep_bind(ep.get(), &cntr->fid, FI_SEND), -FI_EINVAL);
+  assert_int_equal(fi_ep_bind(ep.get(), &av->fid, 0), -FI_EINVAL);
+  assert_int_equal(fi_ep_bind(ep.get(), &eq->fid, 0), -FI_EINVAL);
+  assert_int_equal(fi_close(&eq->fid), 0);
 }
 
 static void ep__what_is_in_use_stays_open(void **) {
@@ -331,6 +346,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(ep__all_slots_answer),
     cmocka_unit_test(ep__enable_wants_queues_and_an_address_vector),
     cmocka_unit_test(ep__wrong_bindings_are_refused),
+    cmocka_unit_test(ep__binds_what_is_of_its_domain),
     cmocka_unit_test(ep__what_is_in_use_stays_open),
     cmocka_unit_test(ep__getname_settles_the_address),
     cmocka_unit_test(ep__setname_picks_a_port_and_it_is_taken_then),

@@ -9,7 +9,7 @@
 
 extern "C" fi_provider *fi_prov_ini(void);
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 namespace face {
 

@@ -2,10 +2,12 @@
 #include "unit/face/face.h"
 
 #include "dpdkx/address_format.h"
+#include "dpdkx/net/kernel_interface.h"
 
 #include <cstring>
+#include <filesystem>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using face::Environment;
@@ -260,6 +262,77 @@ static void getinfo__a_device_is_a_domain(void **) {
   assert_string_equal(info->domain_attr->name, "host");
 }
 
+static void getinfo__a_device_has_a_nic(void **) {
+  const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"},
+                                {"FI_DPDKX_ADDR", "10.9.8.7/24"},
+                                {"FI_DPDKX_MTU", "4000"}};
+  int rc;
+  InfoPtr info = face::getinfo(face::named_hints().get(), rc);
+  assert_int_equal(rc, 0);
+  const InfoPtr copy(fi_dupinfo(info.get()));
+  for (const fid_nic *nic : {info->nic, copy->nic}) {
+    assert_non_null(nic);
+    assert_int_equal(nic->fid.fclass, FI_CLASS_NIC);
+    assert_string_equal(nic->device_attr->name, "net_memif7");
+    assert_null(nic->device_attr->driver);
+    assert_int_equal(nic->bus_attr->bus_type, FI_BUS_UNKNOWN);
+    assert_string_equal(nic->link_attr->network_type, "Ethernet");
+    assert_int_equal(nic->link_attr->mtu, 4000);
+    assert_int_equal(nic->link_attr->state, FI_LINK_UNKNOWN);
+    assert_null(nic->link_attr->address);
+  }
+  assert_ptr_not_equal(info->nic, copy->nic);
+  info.reset(); // the copy has its own strings
+  assert_non_null(strstr(fi_tostr(copy.get(), FI_TYPE_INFO), "name: net_memif7\n"));
+
+  const InfoPtr hints = face::named_hints();
+  hints->domain_attr->name = strdup("host");
+  assert_null(face::getinfo(hints.get(), rc)->nic);
+  // Applications of old know no such field.
+  info = face::getinfo(face::named_hints().get(), rc, nullptr, nullptr, 0, FI_VERSION(1, 6));
+  assert_null(info->nic);
+}
+
+static void getinfo__a_nic_tells_what_the_kernel_knows(void **) {
+  unsigned seen = 0;
+  for (const auto &entry : std::filesystem::directory_iterator("/sys/class/net")) {
+    const std::string name = entry.path().filename();
+    const auto interface = net::find_kernel_interface(name);
+    if (!interface || !interface->up || !interface->ethernet)
+      continue;
+    const Environment environment{{"FI_DPDKX_DEVICE", name.c_str()},
+                                  {"FI_DPDKX_ADDR", "10.9.8.7/24"}};
+    int rc;
+    const InfoPtr info = face::getinfo(face::named_hints().get(), rc);
+    assert_int_equal(rc, 0);
+    const fid_nic &nic = *info->nic;
+    assert_string_equal(nic.device_attr->name, name.c_str());
+    assert_string_equal(nic.link_attr->address, net::to_string(interface->mac).c_str());
+    assert_int_equal(nic.link_attr->speed, interface->speed_mbps * 1'000'000);
+    assert_int_equal(nic.link_attr->state, FI_LINK_UP);
+    const auto driver = entry.path() / "device/driver";
+    assert_int_equal(nic.device_attr->driver != nullptr, std::filesystem::exists(driver));
+    ++seen;
+  }
+  if (seen == 0)
+    skip(); // a namespace without any
+}
+
+static void getinfo__a_nic_of_a_pci_device_has_its_address(void **) {
+  const Environment environment{{"FI_DPDKX_DEVICE", "00a7:3b:1c.5"},
+                                {"FI_DPDKX_ADDR", "10.9.8.7/24"}};
+  int rc;
+  const InfoPtr info = face::getinfo(face::named_hints().get(), rc);
+  assert_int_equal(rc, 0); // whether it is there shows when it is opened
+  assert_int_equal(info->nic->bus_attr->bus_type, FI_BUS_PCI);
+  const fi_pci_attr &pci = info->nic->bus_attr->attr.pci;
+  assert_int_equal(pci.domain_id, 0xa7);
+  assert_int_equal(pci.bus_id, 0x3b);
+  assert_int_equal(pci.device_id, 0x1c);
+  assert_int_equal(pci.function_id, 5);
+  assert_null(info->nic->device_attr->vendor_id);
+}
+
 static void getinfo__a_device_without_address_is_left_out(void **) {
   const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"}};
   int rc;
@@ -281,6 +354,9 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(getinfo__keys_are_kept),
     cmocka_unit_test(getinfo__a_wrong_setting_fails),
     cmocka_unit_test(getinfo__a_device_is_a_domain),
+    cmocka_unit_test(getinfo__a_device_has_a_nic),
+    cmocka_unit_test(getinfo__a_nic_tells_what_the_kernel_knows),
+    cmocka_unit_test(getinfo__a_nic_of_a_pci_device_has_its_address),
     cmocka_unit_test(getinfo__a_device_without_address_is_left_out),
 };
 static const unit::Group group{"getinfo", cases};

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <thread>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx;
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx;
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx;
 

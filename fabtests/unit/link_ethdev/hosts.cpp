@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 namespace hosts {
 
@@ -241,10 +241,11 @@ int fail_to_open(const link::DeviceRequest &what, const link::DeviceOptions &opt
   return dpdkx_ethdev_module()->open_device(what, options, device, error);
 }
 
-End::End(std::shared_ptr<link::Device> device, std::uint16_t number) {
+End::End(std::shared_ptr<link::Device> device, std::uint16_t number,
+         const link::PortOptions &options) {
   Address any = Address::v4(0, number);
   std::string error;
-  if (device->open_port(any, {}, port_, error) != 0)
+  if (device->open_port(any, options, port_, error) != 0)
     throw std::runtime_error(error);
 }
 

@@ -82,7 +82,7 @@ int fail_to_open(const link::DeviceRequest &, const link::DeviceOptions &, std::
 class End {
 public:
   End() = default;
-  End(std::shared_ptr<link::Device>, std::uint16_t port);
+  End(std::shared_ptr<link::Device>, std::uint16_t port, const link::PortOptions & = {});
 
   link::Port &port() { return *port_; }
   link::PathId open_path(const Address &peer);

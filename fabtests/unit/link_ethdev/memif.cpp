@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <unistd.h>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace hosts;
 

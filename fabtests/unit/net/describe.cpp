@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx::net;
 

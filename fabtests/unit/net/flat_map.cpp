@@ -4,7 +4,7 @@
 #include <map>
 #include <rapidcheck.h>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using dpdkx::net::FlatMap;
 

@@ -3,7 +3,7 @@
 
 #include <rapidcheck.h>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx::net;
 

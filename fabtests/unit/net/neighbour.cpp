@@ -5,7 +5,7 @@
 #include <rapidcheck.h>
 #include <set>
 
-#include "unit/unit.h" // last: cmocka defines fail and others as macros
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using namespace dpdkx::net;

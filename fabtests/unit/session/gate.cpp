@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <set>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using namespace dpdkx::session;

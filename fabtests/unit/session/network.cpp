@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace net;
 using namespace std::chrono_literals;

@@ -5,7 +5,7 @@
 #include <rapidcheck.h>
 #include <vector>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using namespace dpdkx::session;

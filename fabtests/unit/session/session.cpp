@@ -6,7 +6,7 @@
 #include <new>
 #include <set>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 namespace {
 unsigned long allocations = 0;
@@ -297,7 +297,7 @@ void take_all__gives_back_what_is_kept_in_order(void **) {
   p.now += 50us;
   p.a.session->on_ack(p.ack(), false, p.now, p.sink);
   p.a.session->on_time(p.now + 1ms); // some are lost, some not
-  (p.a.session->fail)(-EIO);
+  p.a.session->fail(-EIO);
   unsigned n = 0;
   PacketNumber before = p.packets[0].pn - 1;
   for (TxPacket *t = p.a.session->take_all(); t != nullptr; t = t->next, ++n) {

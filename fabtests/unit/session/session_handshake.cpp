@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <random>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using namespace dpdkx::session;
@@ -81,8 +81,7 @@ void lost__each_message_in_turn_is_made_up_for(void **) {
     const Time before = a.session->deadline();
     assert_true(before > start && before <= start + 3 * rto);
     assert_true(a.say(before - 1ns).empty());
-    talk(a, b, before);
-    b.session->heard(before);
+    talk_and_prove(a, b, before);
     assert_true(paired(a, b));
     assert_numbers_fit(a, b, before);
   }
@@ -122,8 +121,7 @@ void lossless__waits_for_ever(void **) {
   assert_true(a.session->state() == State::hello_sent);
   assert_true(hellos < 40); // few, for they stay in a ring
   now = a.session->deadline();
-  talk(a, b, now);
-  b.session->heard(now);
+  talk_and_prove(a, b, now);
   assert_true(paired(a, b));
   assert_int_equal(a.session->max_datagram(), 1 << 16);
 }
@@ -238,8 +236,7 @@ void restart__resets_the_peers_session(void **) {
   connect(a, b, start);
   Side again(1, 3);
   again.session->open(start + 1s);
-  talk(again, b, start + 1s);
-  b.session->heard(start + 1s);
+  talk_and_prove(again, b, start + 1s);
   assert_int_equal(b.resets, 1);
   assert_true(paired(again, b));
   assert_numbers_fit(again, b, start + 1s);
@@ -251,28 +248,24 @@ void new_session__of_the_same_life_resets_too(void **) {
   connect(a, b, start);
   a.renew();
   a.session->open(start + 1s);
-  talk(a, b, start + 1s);
-  b.session->heard(start + 1s);
+  talk_and_prove(a, b, start + 1s);
   assert_int_equal(b.resets, 1);
   assert_true(paired(a, b));
 }
 
 void confirm__of_an_earlier_life_is_ignored(void **) {
   Side a(1, 1), b(2, 2);
-  a.session->open(start);
-  const auto hello = a.say(start);
-  const auto confirm = a.hear(b.hear(hello[0], a, start)[0], b, start);
-  b.hear(confirm[0], a, start);
+  const Message confirm = confirm_of(a, b, start);
+  b.hear(confirm, a, start);
   b.session->heard(start);
 
   Side again(1, 3);
   again.session->open(start + 1s);
-  talk(again, b, start + 1s);
-  b.session->heard(start + 1s);
+  talk_and_prove(again, b, start + 1s);
   assert_int_equal(b.resets, 1);
   // The old confirm comes again, its cookie still good.
-  assert_true(b.gate.cookie_fits(confirm[0].hello, a.address, start + 2s));
-  b.hear(confirm[0], a, start + 2s);
+  assert_true(b.gate.cookie_fits(confirm.hello, a.address, start + 2s));
+  b.hear(confirm, a, start + 2s);
   assert_int_equal(b.resets, 1);
   assert_true(paired(again, b));
 }
@@ -280,15 +273,12 @@ void confirm__of_an_earlier_life_is_ignored(void **) {
 // The same when it was the other side that asked.
 void confirm__of_an_earlier_life_is_ignored_by_one_that_asked(void **) {
   Side a(1, 1), b(2, 2);
-  a.session->open(start);
-  const auto hello = a.say(start);
-  const auto confirm = a.hear(b.hear(hello[0], a, start)[0], b, start);
+  const Message confirm = confirm_of(a, b, start);
   Side again(1, 3);
   b.session->open(start + 1s);
-  talk(b, again, start + 1s);
-  again.session->heard(start + 1s);
+  talk_and_prove(b, again, start + 1s);
   assert_true(paired(again, b));
-  b.hear(confirm[0], a, start + 2s);
+  b.hear(confirm, a, start + 2s);
   assert_int_equal(b.resets, 0);
   assert_true(paired(again, b));
 }
@@ -297,20 +287,17 @@ void confirm__of_an_earlier_life_is_ignored_by_one_that_asked(void **) {
 // not keep the living one out, nor take the first message along into the grave.
 void confirm__of_a_dead_life_gives_way(void **) {
   Side a(1, 1), b(2, 2);
-  a.session->open(start);
-  const auto hello = a.say(start);
-  const auto confirm = a.hear(b.hear(hello[0], a, start)[0], b, start);
+  const Message confirm = confirm_of(a, b, start);
   // a dies; its confirm comes late
   Side again(1, 3);
-  b.hear(confirm[0], a, start + 1s);
+  b.hear(confirm, a, start + 1s);
   assert_true(b.session->established());
   assert_int_equal(b.session->room(), 0);
   // b asks by itself and finds the living one
   const Time later = b.session->deadline();
   assert_true(later < start + 2s);
   b.session->on_time(later);
-  talk(b, again, later);
-  again.session->heard(later);
+  talk_and_prove(b, again, later);
   assert_int_equal(b.resets, 0);
   assert_true(paired(again, b));
   assert_numbers_fit(again, b, later);
@@ -318,9 +305,8 @@ void confirm__of_a_dead_life_gives_way(void **) {
 
 void confirm__of_a_dead_life_with_nobody_there_times_out(void **) {
   Side a(1, 1), b(2, 2);
-  a.session->open(start);
-  const auto confirm = a.hear(b.hear(a.say(start)[0], a, start)[0], b, start);
-  b.hear(confirm[0], a, start);
+  const Message confirm = confirm_of(a, b, start);
+  b.hear(confirm, a, start);
   Time now = start;
   while (b.session->state() != State::dead && now < start + 60s) {
     now = std::max(now + 1us, b.session->deadline());
@@ -339,7 +325,7 @@ void answers__of_an_earlier_attempt_are_ignored(void **) {
   b.session->heard(start);
   a.session->ack_sent(start);
   // a is told that its token is unknown, and asks anew
-  a.session->on_reset({a.session->peer_token(), b.gate.incarnation()}, start + 1s);
+  reset_by(b, a, start + 1s);
   auto hello = a.say(start + 1s);
   assert_true(hello.size() == 1 && hello[0].type == PacketType::hello);
   assert_true(a.hear(old_challenge[0], b, start + 1s).empty());
@@ -353,7 +339,7 @@ void answers__of_an_earlier_attempt_are_ignored(void **) {
 void reset__that_is_late_kills_nothing(void **) {
   Side a(1, 1), b(2, 2);
   connect(a, b, start);
-  a.session->on_reset({a.session->peer_token(), b.gate.incarnation()}, start + 1s);
+  reset_by(b, a, start + 1s);
   assert_true(a.session->established() && a.session->room() != 0); // meanwhile too
   talk(a, b, start + 1s);
   assert_int_equal(a.resets + b.resets, 0);
@@ -373,7 +359,7 @@ void reset__of_a_restarted_peer_ends_the_session(void **) {
   Side a(1, 1), b(2, 2);
   connect(a, b, start);
   Side again(2, 3);
-  a.session->on_reset({a.session->peer_token(), again.gate.incarnation()}, start + 1s);
+  reset_by(again, a, start + 1s);
   talk(a, again, start + 1s);
   assert_true(a.session->state() == State::dead);
   assert_int_equal(a.session->error(), -ECONNRESET);
@@ -384,7 +370,7 @@ void reset__of_a_peer_that_has_dropped_the_session_ends_it(void **) {
   Side a(1, 1), b(2, 2);
   connect(a, b, start);
   b.renew();
-  a.session->on_reset({a.session->peer_token(), b.gate.incarnation()}, start + 1s);
+  reset_by(b, a, start + 1s);
   talk(a, b, start + 1s);
   assert_int_equal(a.session->error(), -ECONNRESET);
 }
@@ -392,7 +378,7 @@ void reset__of_a_peer_that_has_dropped_the_session_ends_it(void **) {
 void reset__with_nobody_there_times_out(void **) {
   Side a(1, 1), b(2, 2);
   connect(a, b, start);
-  a.session->on_reset({a.session->peer_token(), b.gate.incarnation()}, start + 1s);
+  reset_by(b, a, start + 1s);
   a.session->on_time(start + 1s + Params{}.peer_timeout);
   assert_int_equal(a.session->error(), -ETIMEDOUT);
 }
@@ -400,7 +386,7 @@ void reset__with_nobody_there_times_out(void **) {
 void reset__is_forgotten_while_the_peer_speaks(void **) {
   Side a(1, 1), b(2, 2);
   connect(a, b, start);
-  a.session->on_reset({a.session->peer_token(), b.gate.incarnation()}, start + 1s);
+  reset_by(b, a, start + 1s);
   a.say(start + 1s);
   a.session->heard(start + 5s);
   a.session->on_time(start + 1s + Params{}.peer_timeout);
@@ -490,10 +476,9 @@ void mtu__is_the_smaller_sides(void **) {
 
 void mtu__first_confirm_and_welcome_fill_the_frame(void **) {
   Side a(1, 1, {}, 8972), b(2, 2, {}, 4000);
-  a.session->open(start);
-  const auto confirm = a.hear(b.hear(a.say(start)[0], a, start)[0], b, start);
-  assert_int_equal(size_of(confirm[0]), 4000);
-  const auto welcome = b.hear(confirm[0], a, start);
+  const Message confirm = confirm_of(a, b, start);
+  assert_int_equal(size_of(confirm), 4000);
+  const auto welcome = b.hear(confirm, a, start);
   assert_int_equal(size_of(welcome[0]), 4000);
 }
 
@@ -532,8 +517,7 @@ void mtu__loss_is_not_a_black_hole(void **) {
           --left;
     }
     now = std::max(now, a.session->deadline());
-    talk(a, b, now);
-    b.session->heard(now);
+    talk_and_prove(a, b, now);
     assert_true(paired(a, b));
     assert_int_equal(a.session->max_datagram(), 1472);
     assert_int_equal(b.session->max_datagram(), 1472);
@@ -543,18 +527,17 @@ void mtu__loss_is_not_a_black_hole(void **) {
 
 void mtu__lossless_links_are_believed(void **) {
   Side a(1, 1, {}, 16384, true), b(2, 2, {}, 16384, true);
-  a.session->open(start);
-  const auto confirm = a.hear(b.hear(a.say(start)[0], a, start)[0], b, start);
-  assert_int_equal(confirm[0].hello.padding, 0);
-  b.hear(confirm[0], a, start);
+  const Message confirm = confirm_of(a, b, start);
+  assert_int_equal(confirm.hello.padding, 0);
+  b.hear(confirm, a, start);
   assert_int_equal(b.session->max_datagram(), 16384);
 }
 
 void fail__is_the_end(void **) {
   Side a(1, 1), b(2, 2);
   connect(a, b, start);
-  (a.session->fail)(-EHOSTUNREACH);
-  (a.session->fail)(-EIO); // the first reason stays
+  a.session->fail(-EHOSTUNREACH);
+  a.session->fail(-EIO); // the first reason stays
   assert_int_equal(a.session->error(), -EHOSTUNREACH);
   assert_int_equal(a.session->room(), 0);
   assert_true(a.session->accept({0}, 0, start) == Accept::outside);

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using namespace dpdkx::session;

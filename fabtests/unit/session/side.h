@@ -103,6 +103,24 @@ inline void talk(Side &a, Side &b, Time now, std::vector<Message> from_a = {},
   }
 }
 
+// `a` says hello, `b` challenges it: what `a` answers.
+inline Message confirm_of(Side &a, Side &b, Time now) {
+  a.session->open(now);
+  const std::vector<Message> hello = a.say(now);
+  return a.hear(b.hear(hello.at(0), a, now).at(0), b, now).at(0);
+}
+
+// `a` and `b` talk until they have a session, and `b` hears that `a` has it.
+inline void talk_and_prove(Side &a, Side &b, Time now) {
+  talk(a, b, now);
+  b.session->heard(now);
+}
+
+// Somebody at the address of `a`'s peer, who may be `by`, doesn't know its token.
+inline void reset_by(const Side &by, Side &a, Time now) {
+  a.session->on_reset({a.session->peer_token(), by.gate.incarnation()}, now);
+}
+
 // A session of each, both knowing that the other is there.
 inline void connect(Side &a, Side &b, Time now) {
   a.session->open(now);

@@ -15,5 +15,6 @@ unit_util_ext_sources = \
 	fabtests/unit/util_ext/match.cpp \
 	fabtests/unit/util_ext/mr.cpp \
 	fabtests/unit/util_ext/mr_table.cpp \
+	fabtests/unit/util_ext/object.cpp \
 	fabtests/unit/util_ext/ops.cpp \
 	fabtests/unit/util_ext/wait.cpp

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using namespace dpdkx::wire;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "unit/wire/any.h"
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using namespace dpdkx::wire;

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using namespace dpdkx::wire;

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "unit/unit.h" // last: cmocka defines fail
+#include "unit/unit.h"
 
 using namespace dpdkx;
 using namespace dpdkx::wire;

@@ -52,8 +52,8 @@ bool EthdevDevice::matches(const DeviceRequest &request, const DeviceOptions &op
 
 // --- ports ---
 
-int EthdevDevice::open_port(const Address &wanted, PortRange range, std::unique_ptr<Port> &out,
-                            std::string &error) {
+int EthdevDevice::open_port(const Address &wanted, const PortOptions &options,
+                            std::unique_ptr<Port> &out, std::string &error) {
   if (eal_is_parents()) {
     error = "a device can't be used after fork(); open it in the child";
     return -EPERM;
@@ -64,11 +64,12 @@ int EthdevDevice::open_port(const Address &wanted, PortRange range, std::unique_
             "; allowed: " + net::to_string(local_.ip);
     return -EADDRNOTAVAIL;
   }
-  unsigned first = wanted.port ? wanted.port : range.first;
-  unsigned last = wanted.port ? wanted.port : range.last;
+  unsigned first = wanted.port ? wanted.port : options.first;
+  unsigned last = wanted.port ? wanted.port : options.last;
   for (unsigned number = std::max(first, 1u); number <= last; ++number) {
-    auto port = std::make_unique<EthdevPort>(
-        shared_from_this(), Address::v4(local_.ip.value, static_cast<std::uint16_t>(number)));
+    const auto address = Address::v4(local_.ip.value, static_cast<std::uint16_t>(number));
+    auto port = std::make_unique<EthdevPort>(shared_from_this(), address,
+                                             options.dscp.value_or(options_.dscp));
     int rc = add(*port);
     if (rc == 0 && description_.kernel_has_address)
       rc = port->guard_.bind(port->address());

@@ -33,7 +33,7 @@ public:
   bool matches(const DeviceRequest &, const DeviceOptions &) const;
 
   const DeviceInfo &info() const override { return info_; }
-  int open_port(const Address &wanted, PortRange, std::unique_ptr<Port> &,
+  int open_port(const Address &wanted, const PortOptions &, std::unique_ptr<Port> &,
                 std::string &error) override;
   std::vector<std::pair<std::string, std::uint64_t>> statistics() const override;
 

@@ -41,7 +41,7 @@ struct DeviceOptions {
   std::uint32_t rx_descriptors = 0; // 0: fits the device; of af_packet: frames of the ring
   std::uint32_t tx_descriptors = 0;
   bool checksum_offload = false; // the NIC computes and checks UDP checksums, where it can
-  std::uint8_t dscp = 0;         // 0-63
+  std::uint8_t dscp = 0;         // 0-63; ports may have another
   Duration resolve_timeout = std::chrono::seconds(10); // then a path has failed
   std::vector<net::FixedNeighbour> neighbours{};
 };
@@ -71,8 +71,10 @@ struct DeviceInfo {
   std::optional<PciIdentity> pci;
 };
 
-struct PortRange {
-  std::uint16_t first = 49152, last = 65535;
+// How a port is set up.
+struct PortOptions {
+  std::uint16_t first = 49152, last = 65535; // the range for ports that are chosen
+  std::optional<std::uint8_t> dscp{};        // of its packets; none: the device's
 };
 
 // One per process and device, shared by all who open it; it ends with its last
@@ -84,7 +86,7 @@ public:
 
   // Attaches an endpoint. wanted.ip is the device's address, or any; wanted.port
   // 0: a free one of the range. -EADDRNOTAVAIL, -EADDRINUSE, -ENOMEM, with a text.
-  virtual int open_port(const Address &wanted, PortRange, std::unique_ptr<Port> &,
+  virtual int open_port(const Address &wanted, const PortOptions &, std::unique_ptr<Port> &,
                         std::string &error) = 0;
 
   // What the driver counts (its xstats), and what was dropped here and why.
@@ -93,7 +95,7 @@ public:
 };
 
 struct EthdevModule {
-  static constexpr std::uint32_t current_abi = 1;
+  static constexpr std::uint32_t current_abi = 2;
   static constexpr const char *symbol = "dpdkx_ethdev_module";
 
   std::uint32_t abi;

@@ -14,10 +14,10 @@ namespace {
 constexpr std::uint32_t inbox_capacity = 512;
 } // namespace
 
-EthdevPort::EthdevPort(std::shared_ptr<EthdevDevice> device, const Address &address)
+EthdevPort::EthdevPort(std::shared_ptr<EthdevDevice> device, const Address &address,
+                       std::uint8_t dscp)
     : device_(std::move(device)), address_(address),
-      encapsulation_(device_->local(), address.port, device_->options().dscp),
-      inbox_(inbox_capacity) {
+      encapsulation_(device_->local(), address.port, dscp), inbox_(inbox_capacity) {
   traits_ = {.lossless = false,
              .ordered = false,
              .checksum = true,

@@ -17,7 +17,7 @@ namespace dpdkx::link {
 
 class EthdevPort final : public Port {
 public:
-  EthdevPort(std::shared_ptr<EthdevDevice>, const Address &);
+  EthdevPort(std::shared_ptr<EthdevDevice>, const Address &, std::uint8_t dscp);
   ~EthdevPort() override;
   EthdevPort(const EthdevPort &) = delete;
 

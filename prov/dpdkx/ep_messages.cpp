@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// fi_msg(3) and fi_tagged(3): the same calls, of which the tagged ones have
+// more arguments. `Tag...` stands where these are: none or a tag for a send,
+// none or a tag and a mask for a receive.
+#include "dpdkx/ep_data.h"
+
+#include <rdma/fi_tagged.h>
+
+namespace dpdkx {
+
+namespace {
+
+struct Untagged {
+  using Message = fi_msg;
+  static constexpr std::uint64_t flag = FI_MSG;
+  static std::uint64_t recv_flags(const EndpointHandle &handle) { return handle.recv_flags; }
+  static int check_recvmsg(std::uint64_t given) { return flags::check(given, flags::recvmsg); }
+};
+
+struct Tagged {
+  using Message = fi_msg_tagged;
+  static constexpr std::uint64_t flag = FI_TAGGED;
+  static std::uint64_t recv_flags(const EndpointHandle &handle) { return handle.trecv_flags; }
+  static int check_recvmsg(std::uint64_t given) { return flags::check_trecvmsg(given); }
+};
+
+void set_tag(op::SendRequest &) {}
+void set_tag(op::SendRequest &request, std::uint64_t tag) { request.tag = tag; }
+void set_tag(op::SendRequest &, const fi_msg &) {}
+void set_tag(op::SendRequest &request, const fi_msg_tagged &msg) { set_tag(request, msg.tag); }
+
+void set_tag(op::ReceiveRequest &) {}
+void set_tag(op::ReceiveRequest &request, std::uint64_t tag, std::uint64_t ignore) {
+  request.tag = tag;
+  request.ignore = ignore;
+}
+void set_tag(op::ReceiveRequest &, const fi_msg &) {}
+void set_tag(op::ReceiveRequest &request, const fi_msg_tagged &msg) {
+  set_tag(request, msg.tag, msg.ignore);
+}
+
+template <class Kind, class... Tag> struct Sends {
+  static op::SendRequest request(const EndpointHandle &handle, fi_addr_t dest, Tag... tag,
+                                 void *context) {
+    op::SendRequest request;
+    request.dest = dest;
+    set_tag(request, tag...);
+    request.flags = Kind::flag | handle.send_flags;
+    request.context = context;
+    return request;
+  }
+
+  static op::SendRequest injection(fi_addr_t dest, Tag... tag) {
+    op::SendRequest request;
+    request.dest = dest;
+    set_tag(request, tag...);
+    request.flags = Kind::flag | FI_INJECT;
+    return request;
+  }
+
+  static op::SendRequest with_data(op::SendRequest request, std::uint64_t data) {
+    request.data = data;
+    request.flags |= FI_REMOTE_CQ_DATA;
+    return request;
+  }
+
+  static ssize_t send(fid_ep *ep, const void *buf, std::size_t len, void *, fi_addr_t dest,
+                      Tag... tag, void *context) {
+    EndpointHandle &handle = EndpointHandle::from(ep);
+    return post_buffer(handle.endpoint, request(handle, dest, tag..., context), buf, len);
+  }
+
+  static ssize_t sendv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t dest,
+                       Tag... tag, void *context) {
+    EndpointHandle &handle = EndpointHandle::from(ep);
+    return post_vector(handle.endpoint, request(handle, dest, tag..., context), iov, count);
+  }
+
+  static ssize_t sendmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
+    EndpointHandle &handle = EndpointHandle::from(ep);
+    if (const int rc = flags::check(given, flags::sendmsg))
+      return rc;
+    op::SendRequest request;
+    request.dest = msg->addr;
+    set_tag(request, *msg);
+    request.data = msg->data;
+    request.flags = Kind::flag | flags::of_send(given, handle.endpoint.selective_send());
+    request.context = msg->context;
+    return post_vector(handle.endpoint, request, msg->msg_iov, msg->iov_count);
+  }
+
+  static ssize_t inject(fid_ep *ep, const void *buf, std::size_t len, fi_addr_t dest, Tag... tag) {
+    return post_buffer(EndpointHandle::from(ep).endpoint, injection(dest, tag...), buf, len);
+  }
+
+  static ssize_t senddata(fid_ep *ep, const void *buf, std::size_t len, void *, std::uint64_t data,
+                          fi_addr_t dest, Tag... tag, void *context) {
+    EndpointHandle &handle = EndpointHandle::from(ep);
+    const auto plain = request(handle, dest, tag..., context);
+    return post_buffer(handle.endpoint, with_data(plain, data), buf, len);
+  }
+
+  static ssize_t injectdata(fid_ep *ep, const void *buf, std::size_t len, std::uint64_t data,
+                            fi_addr_t dest, Tag... tag) {
+    const auto plain = injection(dest, tag...);
+    return post_buffer(EndpointHandle::from(ep).endpoint, with_data(plain, data), buf, len);
+  }
+};
+
+template <class Kind, class... Tag> struct Receives {
+  static op::ReceiveRequest request(const EndpointHandle &handle, fi_addr_t src, Tag... tag,
+                                    void *context) {
+    op::ReceiveRequest request;
+    request.src = handle.source(src);
+    set_tag(request, tag...);
+    request.flags = Kind::flag | Kind::recv_flags(handle);
+    request.context = context;
+    return request;
+  }
+
+  static ssize_t recv(fid_ep *ep, void *buf, std::size_t len, void *, fi_addr_t src, Tag... tag,
+                      void *context) {
+    EndpointHandle &handle = EndpointHandle::from(ep);
+    return post_buffer(handle.endpoint, request(handle, src, tag..., context), buf, len);
+  }
+
+  static ssize_t recvv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t src,
+                       Tag... tag, void *context) {
+    EndpointHandle &handle = EndpointHandle::from(ep);
+    return post_vector(handle.endpoint, request(handle, src, tag..., context), iov, count);
+  }
+
+  static ssize_t recvmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
+    EndpointHandle &handle = EndpointHandle::from(ep);
+    if (const int rc = Kind::check_recvmsg(given))
+      return rc;
+    op::ReceiveRequest request;
+    request.src = handle.source(msg->addr);
+    set_tag(request, *msg);
+    request.flags = Kind::flag | flags::of_receive(given, handle.endpoint.selective_receive());
+    request.context = msg->context;
+    return post_vector(handle.endpoint, request, msg->msg_iov, msg->iov_count);
+  }
+};
+
+template <class Ops, class Sending, class Receiving> Ops table() {
+  auto t = util_ext::all_missing<Ops>();
+  t.recv = Receiving::recv;
+  t.recvv = Receiving::recvv;
+  t.recvmsg = Receiving::recvmsg;
+  t.send = Sending::send;
+  t.sendv = Sending::sendv;
+  t.sendmsg = Sending::sendmsg;
+  t.inject = Sending::inject;
+  t.senddata = Sending::senddata;
+  t.injectdata = Sending::injectdata;
+  return t;
+}
+
+} // namespace
+
+fi_ops_msg msg_ops = table<fi_ops_msg, Sends<Untagged>, Receives<Untagged>>();
+fi_ops_tagged tagged_ops = table<fi_ops_tagged, Sends<Tagged, std::uint64_t>,
+                                 Receives<Tagged, std::uint64_t, std::uint64_t>>();
+
+} // namespace dpdkx
