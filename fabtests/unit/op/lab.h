@@ -41,7 +41,7 @@ struct Remote : Peer {
   std::deque<Packet> out;
   PacketNumber next_pn{0xfffffff0}, acked{0xfffffff0};
   bool push = false, ack = false;
-  unsigned probes = 0;
+  unsigned probes = 0, awaited = 0;
   std::string violation;
   bool failed_later = false; // a violation wants it failed
 };
@@ -85,8 +85,10 @@ public:
   std::byte *begin(Peer &, std::uint32_t len) override;
   PacketNumber commit(Peer &, std::uint32_t len, const TxOp *, std::uint64_t,
                       std::uint32_t tail) override;
+  void await_ack(Peer &p) override { ++remote(p).awaited; }
   void want_push(Peer &p) override { remote(p).push = true; }
   void want_ack(Peer &p) override { remote(p).ack = true; }
+  void want_ack_soon(Peer &p) override { remote(p).ack = true; }
   void want_probe(Peer &p) override { ++remote(p).probes; }
   PacketNumber acked(const Peer &p) const override { return static_cast<const Remote &>(p).acked; }
   void violation(Peer &, const char *what) override;
