@@ -381,6 +381,43 @@ void alias__of_a_local_peer(void **) {
   assert_int_equal(a.queues.sends_failed() + b.queues.sends_failed(), 0);
 }
 
+// An endpoint without sessions reads the clock now and then only.
+void handshake__after_a_long_pause_is_not_said_twice(void **) {
+  World w;
+  w.start(), w.start();
+  w.run_for(20s);
+  w.exchange(0, 1);
+  assert_int_equal(w.count(PacketType::hello), 1);
+  assert_int_equal(w.count(PacketType::challenge), 1);
+}
+
+// However their handshakes fall into each other.
+void alias__while_the_peer_dials_too(void **) {
+  const Address loopback = Address::v4(0x7f000001, 4000);
+  for (unsigned head_start = 0; head_start < 12; ++head_start)
+    for (const bool alias_first : {true, false}) {
+      World w;
+      w.options.is_own_address = all_own;
+      w.options.wrap_host = [&](auto port) {
+        return std::make_unique<Alias>(std::move(port), loopback, address(2));
+      };
+      Node &a = w.start(On::host), &b = w.start(On::host);
+      const fi_addr_t alias = w.book.add(loopback);
+      Call &r = b.receive(10), &r2 = b.receive(10), &back = a.receive(20);
+      Call *s = alias_first ? &a.send(alias, pattern(10)) : nullptr;
+      Call *s2 = alias_first ? nullptr : &b.send(0, pattern(20));
+      for (unsigned turn = 0; turn < head_start; ++turn)
+        (turn % 2 ? a : b).turn();
+      (alias_first ? s2 : s) = alias_first ? &b.send(0, pattern(20)) : &a.send(alias, pattern(10));
+      Call &s3 = a.send(1, pattern(10)); // by its own name
+      assert_true(w.finish({s, s2, &s3, &r, &r2, &back}, 1s));
+      assert_true(s->ok() && s2->ok() && s3.ok() && r.ok() && r2.ok() && back.ok());
+      w.exchange(0, 1, 30000);
+      w.exchange(1, 0, 30000);
+      assert_int_equal(a.queues.sends_failed() + b.queues.sends_failed(), 0);
+    }
+}
+
 // --- Another life at the same address
 
 void restart__ends_what_was_under_way(void **) {
@@ -538,6 +575,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(connect__prefers_the_host_link),
     cmocka_unit_test(alias__of_one_address_in_the_book),
     cmocka_unit_test(alias__of_a_local_peer),
+    cmocka_unit_test(alias__while_the_peer_dials_too),
+    cmocka_unit_test(handshake__after_a_long_pause_is_not_said_twice),
     cmocka_unit_test(restart__ends_what_was_under_way),
     cmocka_unit_test(restart__of_a_peer_that_says_all_twice),
     cmocka_unit_test(restart__is_found_out_by_a_reset),

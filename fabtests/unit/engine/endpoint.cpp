@@ -176,6 +176,7 @@ void statistics__count_what_goes_by(void **) {
   assert_int_equal(r.rx_packets, to_b);
   assert_int_equal(s.tx_packets, data_from_a);
   assert_int_equal(s.malformed + s.bad_checksum + s.unknown_token + s.resets, 0);
+  assert_int_equal(s.resent + r.resent, 0);
 }
 
 } // namespace

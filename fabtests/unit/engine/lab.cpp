@@ -24,7 +24,9 @@ Node::Node(World &w, const Address &a, On on, const Options &o) : address(a), qu
   if (on != On::host)
     links.device = w.device.attach(a, o.device);
   engine::Config config = o.config;
-  config.seed += config.seed ? static_cast<std::uint64_t>(w.now().time_since_epoch().count()) : 0;
+  if (config.seed != 0) // each life of each endpoint has its own
+    config.seed += static_cast<std::uint64_t>(w.now().time_since_epoch().count()) ^
+                   std::uint64_t{a.port} << 48 ^ std::uint64_t{a.ip.back()} << 40;
   endpoint = std::make_unique<engine::Endpoint>(config, w.clock, a, std::move(links), w.book,
                                                 queues.completers);
 }

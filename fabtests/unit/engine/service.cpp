@@ -37,6 +37,27 @@ void service__acknowledges_and_keeps_for_the_next_turn(void **) {
   assert_true(b.receive(5).holds(pattern(5)));
 }
 
+// What has been acknowledged arrives, although its sender has gone meanwhile; and so does what it
+// has acknowledged.
+void service__keeps_what_came_before_a_bye(void **) {
+  World w;
+  Node &a = w.start(), &b = w.start();
+  w.exchange(0, 1);
+  b.computes = true;
+  Call &back = b.send(0, pattern(10));
+  a.receive(10);
+  Call &s = a.send(1, pattern(20)), &large = a.send(1, pattern(4000));
+  compute(w, b, 1s);
+  assert_true(s.ok() && large.ok());
+  w.close(0);
+  compute(w, b, 1s);
+  b.computes = false;
+  Call &r = b.receive(20), &r2 = b.receive(4000); // which ends a turn, too
+  assert_true(w.finish({&r, &r2, &back}, 10ms));
+  assert_true(r.holds(pattern(20)) && r2.holds(pattern(4000)));
+  assert_true(back.ok());
+}
+
 void service__sets_sessions_up(void **) {
   World w;
   Node &a = w.start(), &b = w.start();
@@ -167,6 +188,7 @@ void service__without_a_device_or_after_close(void **) {
 
 static const CMUnitTest cases[] = {
     cmocka_unit_test(service__acknowledges_and_keeps_for_the_next_turn),
+    cmocka_unit_test(service__keeps_what_came_before_a_bye),
     cmocka_unit_test(service__sets_sessions_up),
     cmocka_unit_test(service__completes_nothing),
     cmocka_unit_test(peer__that_computes_for_a_minute_lives),

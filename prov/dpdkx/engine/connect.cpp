@@ -73,7 +73,7 @@ link::Port *Endpoint::Impl::route(const Address &a, link::PathId &path, int &err
 }
 
 Conn *Endpoint::Impl::dial(const Address &a) {
-  now_ = clock_.now();
+  read_clock();
   link::PathId path = link::PathId::none;
   int error = 0;
   link::Port *port = route(a, path, error);
@@ -218,7 +218,8 @@ void Endpoint::Impl::on_challenge(const wire::PacketHeader &, std::span<const st
   if (!c || c->doomed)
     return;
   c->session.on_challenge(challenge, now_);
-  after_handshake(*c);
+  if (!join(*c))
+    after_handshake(*c);
 }
 
 void Endpoint::Impl::on_confirm(Attachment &a, const link::RxDatagram &d,
@@ -261,6 +262,8 @@ Conn *Endpoint::Impl::conn_for(const wire::Hello &hello, Attachment &a, const li
     if (Conn *there = on_path(a, d.path); there && !there->doomed)
       return there;
   Conn *c = by_address_.find(hello.address);
+  if (!c && lossless)
+    c = known_life(hello.incarnation, nullptr); // we call it by another name
   if (c && (c->doomed || c->port != a.port.get())) {
     if (!c->doomed && c->opened)
       return nullptr; // it is known by the other link
@@ -278,6 +281,36 @@ Conn *Endpoint::Impl::conn_for(const wire::Hello &hello, Attachment &a, const li
       set_addr(c->addr, c);
   }
   return take_path(*c, a, d) ? c : nullptr;
+}
+
+// A local peer that answers, or calls, as that life of an endpoint.
+Conn *Endpoint::Impl::known_life(wire::Incarnation life, const Conn *other_than) const {
+  Conn *found = nullptr;
+  conns_.for_each([&](Conn &c) {
+    if (c.lossless && !c.doomed && &c != other_than && life != wire::Incarnation::none &&
+        (c.session.peer_incarnation() == life || c.session.met() == life))
+      found = &c;
+  });
+  return found;
+}
+
+// A peer on this host may have several names (127.0.0.1). It has one session all the same, or its
+// one would take up now with the one of ours and now with the other.
+bool Endpoint::Impl::join(Conn &alias) {
+  Conn *known = alias.lossless && !alias.opened && !alias.doomed
+                    ? known_life(alias.session.met(), &alias)
+                    : nullptr;
+  if (!known)
+    return false;
+  messenger_.hand_over(alias, *known);
+  std::replace(by_addr_.begin(), by_addr_.end(), &alias, known);
+  if (known->addr == FI_ADDR_NOTAVAIL) {
+    known->addr = alias.addr;
+    messenger_.source_known(*known);
+  }
+  alias.addr = FI_ADDR_NOTAVAIL;
+  doom(alias, ECONNRESET); // nothing of it is left to end with that
+  return true;
 }
 
 // A fresh connection in the place of one that is over.

@@ -53,7 +53,7 @@ ssize_t Endpoint::send(const op::SendRequest &r) {
   if (!c) [[unlikely]]
     return -FI_EINVAL;
   if (!c->lossless)
-    e.now_ = std::max(e.now_, e.clock_.now());
+    e.read_clock();
   const ssize_t rc = e.messenger_.send(*c, r);
   if (!c->lossless)
     e.look_again(*c);

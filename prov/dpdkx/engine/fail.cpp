@@ -67,7 +67,7 @@ void Endpoint::Impl::bury(Conn &c) {
 void Endpoint::Impl::close() {
   if (closed_)
     return;
-  now_ = clock_.now();
+  read_clock();
   close_open();
   closed_ = true;
   conns_.for_each([this](Conn &c) {

@@ -64,7 +64,8 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void run_acks();
   void look_again(Conn &); // something has changed: its timer may come earlier
   void finish();           // flush, bury the dead
-  void refresh_clock();
+  void refresh_clock();    // as often as it has to be
+  void read_clock();
 
   // --- receive.cpp
   void on_datagram(Attachment &, const link::RxDatagram &);
@@ -122,6 +123,8 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void after_handshake(Conn &);
   Conn *conn_for(const wire::Hello &, Attachment &, const link::RxDatagram &);
   Conn *replace(Conn &old, Attachment &);
+  Conn *known_life(wire::Incarnation, const Conn *other_than) const;
+  bool join(Conn &alias);
   bool take_path(Conn &, Attachment &, const link::RxDatagram &);
 
   // --- fail.cpp

@@ -37,6 +37,8 @@ void Endpoint::Impl::on_datagram(Attachment &a, const link::RxDatagram &d) {
     ++statistics_.bad_checksum;
     return;
   }
+  if (h->type != wire::PacketType::data && h->type != wire::PacketType::ack) [[unlikely]]
+    read_clock(); // handshakes are timed; before the first there may have been a long pause
   switch (h->type) {
   case wire::PacketType::hello:
     on_hello(a, d, in);
@@ -144,6 +146,7 @@ void Endpoint::Impl::on_frames(Conn &c, std::span<const std::byte> frames) {
     backlog_bytes_ += len;
     return;
   }
+  const bool was_doomed = c.doomed; // its last packets, kept by service()
   wire::Frame f;
   for (;;) {
     const wire::FrameResult result = wire::decode_frame(frames, f);
@@ -156,24 +159,25 @@ void Endpoint::Impl::on_frames(Conn &c, std::span<const std::byte> frames) {
     }
     if (!messenger_.on_frame(c, f))
       ++statistics_.malformed;
-    if (c.doomed)
+    if (c.doomed && !was_doomed)
       break;
   }
   op::Messenger::tidy(c);
 }
 
+// What has been acknowledged counts, although its sender may have gone since.
 void Endpoint::Impl::run_backlog() {
   while (!backlog_.empty()) {
     const Backlog b = std::move(backlog_.front());
     backlog_.pop_front();
     backlog_bytes_ -= b.len;
-    if (b.conn && !b.conn->doomed)
+    if (b.conn)
       on_frames(*b.conn, {b.frames.get(), b.len});
   }
   std::vector<Conn *> settle;
   settle.swap(settle_later_);
   for (Conn *c : settle) {
-    if (!c || c->doomed || !c->traffic)
+    if (!c || !c->traffic)
       continue;
     messenger_.settle(*c);
     if (c->traffic->to_send())

@@ -11,7 +11,7 @@ void Endpoint::Impl::service() {
   if (!device_.port || closed_)
     return;
   serving_ = true;
-  now_ = clock_.now();
+  read_clock();
   constexpr unsigned bursts = 64; // a device's queue, and some
   for (unsigned i = 0; i < bursts && poll(device_) != 0; ++i) {
   }

@@ -15,6 +15,10 @@ constexpr std::uint32_t turns_per_clock = 32;
 void Endpoint::Impl::refresh_clock() {
   if (lossy_conns_ == 0 && timers_.next() == never && ++turns_since_clock_ < turns_per_clock)
     return;
+  read_clock();
+}
+
+void Endpoint::Impl::read_clock() {
   turns_since_clock_ = 0;
   now_ = std::max(now_, clock_.now());
 }
@@ -121,8 +125,10 @@ void Endpoint::Impl::look_again(Conn &c) {
     return;
   if (!c.lossless)
     c.session.set_waiting(c.traffic && c.traffic->waits(), now_);
-  else if (c.opened)
-    return; // death is the link's to tell, and nothing else is timed
+  else if (c.opened) {
+    timers_.remove(c); // death is the link's to tell, and nothing else is timed
+    return;
+  }
   // Never at once: what is overdue now is so for want of room, in the next turn too.
   const Time retry = c.dialling ? dialling_[&c].retry_at : never;
   const Time due = std::min(c.session.deadline(), retry);
@@ -138,6 +144,8 @@ void Endpoint::Impl::finish() {
     }
   if (serving_)
     return;
+  if (!doomed_.empty() && !closed_)
+    run_backlog();           // first what they have said
   while (!doomed_.empty()) { // burying one may doom another
     Conn *c = doomed_.back();
     doomed_.pop_back();

@@ -44,8 +44,9 @@ void RttEstimator::add(Duration sample, Time now) {
 }
 
 Duration RttEstimator::ack_delay(const Params &p) const {
+  // A peer that has measured allows for no more than that.
   if (!measured())
-    return p.max_ack_delay;
+    return std::min(min_ack_delay, p.max_ack_delay);
   return std::min(std::max(srtt() / 4, min_ack_delay), p.max_ack_delay);
 }
 

@@ -59,6 +59,8 @@ public:
   wire::Token local_token() const { return local_token_; }
   wire::Token peer_token() const { return peer_token_; }
   wire::Incarnation peer_incarnation() const { return peer_incarnation_; }
+  // Whom the handshake under way has met: the life that answered its hello.
+  wire::Incarnation met() const;
   // Agreed: the smaller side's, and what the path has shown to carry.
   std::uint32_t max_datagram() const { return max_datagram_; }
   // The path swallows datagrams that both links could carry (to be reported).

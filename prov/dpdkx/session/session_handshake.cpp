@@ -40,6 +40,10 @@ bool Session::same_life(const wire::Hello &h) const {
   return h.incarnation == peer_incarnation_ && h.token == peer_token_;
 }
 
+wire::Incarnation Session::met() const {
+  return handshake_ != nullptr ? handshake_->peer() : wire::Incarnation::none;
+}
+
 bool Session::asking() const {
   return handshake_ != nullptr && handshake_->step() != Handshake::Step::resting;
 }
