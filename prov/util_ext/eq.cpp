@@ -58,9 +58,9 @@ void Eq::forget(const struct fid *about) noexcept {
   std::erase_if(entries_, [&](const Entry &e) {
     if (e.error)
       return e.error->error.fid == about;
-    struct fid *f = nullptr; // first in every kind of event
-    if (e.data.size() >= sizeof f)
-      std::memcpy(&f, e.data.data(), sizeof f);
+    fid_t f = nullptr; // first in every kind of event
+    if (e.data.size() >= sizeof(fid_t))
+      std::memcpy(&f, e.data.data(), sizeof(fid_t));
     return f == about;
   });
 }
