@@ -67,3 +67,4 @@ fabtests_sim_threads_LDADD = libsim.la $(sim_libs)
 check_PROGRAMS += $(sim_programs)
 TESTS += $(sim_programs)
 tsan_tests += fabtests/sim/threads
+tsan_programs += fabtests/sim/threads
