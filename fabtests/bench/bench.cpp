@@ -57,19 +57,34 @@ bool read_figures(results &r, const section &s, const contestant &c, const std::
   return any;
 }
 
+// What a failed child said, without the thousands of lines in which some repeat themselves.
+std::string complaint_of(const child_result &done) {
+  std::size_t end = 0;
+  for (int lines = 0; lines < 10 && end < done.err.size(); ++lines)
+    end = std::min(done.err.find('\n', end), done.err.size() - 1) + 1;
+  return end == 0 ? "failed" : done.err.substr(0, end);
+}
+
+// What a run leaves, a socket's name above all, would be in the way of the next.
+void empty(const std::string &folder) {
+  for (const auto &entry : std::filesystem::directory_iterator(folder))
+    std::filesystem::remove_all(entry);
+}
+
 // Each run starts with another contestant, so that no one always follows the same neighbour. False
 // if one of them failed.
-bool run_section(results &r, const section &s, int runs) {
+bool run_section(results &r, const section &s, const bench_command &b) {
   std::set<std::string> complained;
-  for (int run = 0; run < runs; ++run) {
+  for (int run = 0; run < b.runs; ++run) {
     for (std::size_t i = 0; i < s.contestants.size(); ++i) {
       const auto &c = s.contestants[(i + static_cast<std::size_t>(run)) % s.contestants.size()];
+      empty(b.plan.scratch);
       const auto done = run_child(c.run, std::chrono::seconds(300));
       const bool measured = read_figures(r, s, c, done.out);
       if ((done.status != 0 || !measured) && complained.insert(c.name).second)
-        fmt::print(stderr, "{}, {}: {}\n", s.name, c.name, done.err.empty() ? "failed" : done.err);
+        fmt::print(stderr, "{}, {}: {}\n", s.name, c.name, complaint_of(done));
     }
-    fmt::print(stderr, "{}: run {} of {}\n", s.name, run + 1, runs);
+    fmt::print(stderr, "{}: run {} of {}\n", s.name, run + 1, b.runs);
   }
   return complained.empty();
 }
@@ -86,7 +101,7 @@ bool run_getinfo(const bench_command &b) {
   const auto time = [&](const command &c, std::vector<double> &into) {
     const child_result done = run_child(c, std::chrono::seconds(20));
     if (done.status != 0 && std::exchange(all_ran, false))
-      fmt::print(stderr, "getinfo: {}\n", done.err.empty() ? "failed" : done.err);
+      fmt::print(stderr, "getinfo: {}\n", complaint_of(done));
     into.push_back(done.took.count() * 1e3);
   };
   for (int i = 0; i < (b.plan.quick ? 10 : 50); ++i) {
@@ -115,9 +130,9 @@ bool run_devices(results &r, const bench_command &b) {
   }
   bool all_ran = true;
   if (b.wants("memif"))
-    all_ran &= run_section(r, memif_section(b.plan, ns), b.runs);
+    all_ran &= run_section(r, memif_section(b.plan, ns), b);
   if (b.wants("veth"))
-    all_ran &= run_section(r, veth_section(b.plan, ns), b.runs);
+    all_ran &= run_section(r, veth_section(b.plan, ns), b);
   return all_ran;
 }
 
@@ -143,7 +158,7 @@ int run(const bench_command &b) {
   results r;
   bool all_ran = true;
   if (b.wants("host"))
-    all_ran &= run_section(r, host_section(b.plan), b.runs);
+    all_ran &= run_section(r, host_section(b.plan), b);
   all_ran &= run_devices(r, b);
   print_tables(r);
   const auto verdicts = judge(r);
