@@ -9,7 +9,8 @@ TESTS += $(devtools)
 EXTRA_DIST += contrib/check contrib/quickstart contrib/lib .ci/run \
 	contrib/devtools/check-format contrib/devtools/check-headers \
 	contrib/devtools/run-fuzz \
-	contrib/devtools/run-tidy contrib/devtools/subbuild
+	contrib/devtools/run-tidy contrib/devtools/subbuild \
+	contrib/devtools/tsan.supp
 
 # Another build of these sources, in a folder of its own under this one. A
 # source tree that is itself configured can't serve two builds: it is copied.
@@ -21,42 +22,55 @@ subbuild = source='$(srcdir)'; \
 	MAKE='$(MAKE)' '$(srcdir)/contrib/devtools/subbuild' "$$source"
 AM_DISTCHECK_CONFIGURE_FLAGS = $(SUBCONFIGURE_ARGS)
 
-sanitizer_flags = -g -O1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
+# Code under a sanitizer is slow: FABTESTS_PATIENCE multiplies the tests' limits,
+# and simulations run with fewer seeds.
+sanitizer_flags = -g1 -O1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
 san_configure = --disable-werror $(SUBCONFIGURE_ARGS)
 
-# Address and undefined behaviour live well together: check-asan has both.
+# libtool links modules without what the compiler would add: LIBS names the
+# sanitizers' libraries.
+#
+# Address and undefined behaviour live well together: check-asan has both. Of
+# the programs only those that are run.
 check-asan:
 	@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
-	UBSAN_OPTIONS=print_stacktrace=1 UNLOADABLE_BECAUSE_OF=asan; \
+	UBSAN_OPTIONS=print_stacktrace=1 UNLOADABLE_BECAUSE_OF=asan \
+	FABTESTS_PATIENCE=5 SIM_SEEDS_DIVIDED_BY=3; \
 	export ASAN_OPTIONS UBSAN_OPTIONS UNLOADABLE_BECAUSE_OF; \
+	export FABTESTS_PATIENCE SIM_SEEDS_DIVIDED_BY; \
 	$(subbuild) asan $(san_configure) \
 	  CFLAGS='$(sanitizer_flags) -fsanitize=address,undefined -fno-sanitize-recover=all' \
 	  CXXFLAGS='$(sanitizer_flags) -fsanitize=address,undefined -fno-sanitize-recover=all' \
-	  -- check
+	  LIBS='-lasan -lubsan' \
+	  -- check check_PROGRAMS='$$(unit_programs) $$(sim_programs) $$(functional_programs)'
 
 check-ubsan:
 	@UBSAN_OPTIONS=print_stacktrace=1; export UBSAN_OPTIONS; \
 	$(subbuild) ubsan $(san_configure) \
 	  CFLAGS='$(sanitizer_flags) -fsanitize=undefined -fno-sanitize-recover=all' \
 	  CXXFLAGS='$(sanitizer_flags) -fsanitize=undefined -fno-sanitize-recover=all' \
+	  LIBS=-lubsan \
 	  -- check
 
-# The programs in $(tsan_tests) only: those that run threads of their own.
+# The tests in $(tsan_tests) only: those that run threads of their own.
 # ThreadSanitizer knows no address layout but the usual one: setarch -R.
 check-tsan:
 	@test -n '$(tsan_tests)' || { echo 'check-tsan: tsan_tests is empty' >&2; exit 1; }
-	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 UNLOADABLE_BECAUSE_OF=tsan; \
-	export TSAN_OPTIONS UNLOADABLE_BECAUSE_OF; \
-	$(subbuild) tsan $(san_configure) \
+	@TSAN_OPTIONS='halt_on_error=1:second_deadlock_stack=1:suppressions=$(abs_top_srcdir)/contrib/devtools/tsan.supp' \
+	UNLOADABLE_BECAUSE_OF=tsan \
+	FABTESTS_PATIENCE=10 FABTESTS_PROGRAMS='$(functional_tsan)'; \
+	export TSAN_OPTIONS UNLOADABLE_BECAUSE_OF FABTESTS_PATIENCE FABTESTS_PROGRAMS; \
+	$(subbuild) tsan $(san_configure) --without-dpdk \
 	  CFLAGS='$(sanitizer_flags) -fsanitize=thread' \
 	  CXXFLAGS='$(sanitizer_flags) -fsanitize=thread' \
-	  -- check TESTS='$(tsan_tests)' check_PROGRAMS='$(tsan_tests)' \
+	  LIBS=-ltsan \
+	  -- check TESTS='$(tsan_tests)' check_PROGRAMS='$(tsan_programs)' \
 	  LOG_COMPILER='setarch -R'
 
 # FUZZ_SECONDS per program; reports the lines of wire and session that ran.
 FUZZ_SECONDS = 60
 check-fuzz:
-	@$(subbuild) fuzz --enable-fuzz --without-dpdk $(san_configure) \
+	@$(subbuild) fuzz $(san_configure) --enable-fuzz --without-dpdk \
 	  CC=clang CXX=clang++ \
 	  CFLAGS='$(sanitizer_flags) $(fuzz_flags)' \
 	  CXXFLAGS='$(sanitizer_flags) $(fuzz_flags)' \

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -42,65 +43,97 @@ figure_key key_of(const section &s, const contestant &c, const nlohmann::json &l
   return {s.name, "latency", size, what};
 }
 
-void read_figures(results &r, const section &s, const contestant &c, const std::string &text) {
+// False if there are none.
+bool read_figures(results &r, const section &s, const contestant &c, const std::string &text) {
   std::istringstream in(text);
+  bool any = false;
   for (std::string line; std::getline(in, line);) {
     const auto j = nlohmann::json::parse(line, nullptr, false);
-    if (j.is_object() && j.contains("values"))
+    if (j.is_object() && j.contains("values")) {
       r.add_run(key_of(s, c, j), j.at("unit"), j.at("values").get<std::vector<double>>());
+      any = true;
+    }
   }
+  return any;
 }
 
-// Each run starts with another contestant, so that no one always follows the same neighbour.
-void run_section(results &r, const section &s, int runs) {
+// What a failed child said, without the thousands of lines in which some repeat themselves.
+std::string complaint_of(const child_result &done) {
+  std::size_t end = 0;
+  for (int lines = 0; lines < 10 && end < done.err.size(); ++lines)
+    end = std::min(done.err.find('\n', end), done.err.size() - 1) + 1;
+  return end == 0 ? "failed" : done.err.substr(0, end);
+}
+
+// What a run leaves, a socket's name above all, would be in the way of the next.
+void empty(const std::string &folder) {
+  for (const auto &entry : std::filesystem::directory_iterator(folder))
+    std::filesystem::remove_all(entry);
+}
+
+// Each run starts with another contestant, so that no one always follows the same neighbour. False
+// if one of them failed.
+bool run_section(results &r, const section &s, const bench_command &b) {
   std::set<std::string> complained;
-  for (int run = 0; run < runs; ++run) {
+  for (int run = 0; run < b.runs; ++run) {
     for (std::size_t i = 0; i < s.contestants.size(); ++i) {
       const auto &c = s.contestants[(i + static_cast<std::size_t>(run)) % s.contestants.size()];
+      empty(b.plan.scratch);
       const auto done = run_child(c.run, std::chrono::seconds(300));
-      read_figures(r, s, c, done.out);
-      if (done.status != 0 && complained.insert(c.name).second)
-        fmt::print(stderr, "{}, {}: {}\n", s.name, c.name, done.err.empty() ? "failed" : done.err);
+      const bool measured = read_figures(r, s, c, done.out);
+      if ((done.status != 0 || !measured) && complained.insert(c.name).second)
+        fmt::print(stderr, "{}, {}: {}\n", s.name, c.name, complaint_of(done));
     }
-    fmt::print(stderr, "{}: run {} of {}\n", s.name, run + 1, runs);
+    fmt::print(stderr, "{}: run {} of {}\n", s.name, run + 1, b.runs);
   }
+  return complained.empty();
 }
 
 // A whole process that calls fi_getinfo once and names no provider, with dpdkx installed and
-// without.
-void run_getinfo(const bench_command &b) {
+// without. False if one of them failed.
+bool run_getinfo(const bench_command &b) {
   const std::string program = b.plan.folder + "/getinfo_cost";
   const char *path = std::getenv("FI_PROVIDER_PATH");
   const command with{{program}, {{"FI_PROVIDER", ""}, {"FI_PROVIDER_PATH", path ? path : ""}}};
   const command without{{program}, {{"FI_PROVIDER", ""}, {"FI_PROVIDER_PATH", "/nonexistent"}}};
   std::vector<double> times[2];
+  bool all_ran = true;
+  const auto time = [&](const command &c, std::vector<double> &into) {
+    const child_result done = run_child(c, std::chrono::seconds(20));
+    if (done.status != 0 && std::exchange(all_ran, false))
+      fmt::print(stderr, "getinfo: {}\n", complaint_of(done));
+    into.push_back(done.took.count() * 1e3);
+  };
   for (int i = 0; i < (b.plan.quick ? 10 : 50); ++i) {
-    times[0].push_back(run_child(with, std::chrono::seconds(20)).took.count() * 1e3);
-    times[1].push_back(run_child(without, std::chrono::seconds(20)).took.count() * 1e3);
+    time(with, times[0]);
+    time(without, times[1]);
   }
   const double a = median_of(times[0]), c = median_of(times[1]);
   fmt::print("\ngetinfo, whole process [ms], median of {}: {:.3f} with dpdkx, {:.3f} without; "
              "difference {:.3f}, limit 1: {}\n",
              times[0].size(), a, c, a - c, a - c <= 1 ? "met" : "MISSED");
+  return all_ran;
 }
 
-// What needs two namespaces, and so root.
-void run_devices(results &r, const bench_command &b) {
+// What needs two namespaces, and so root. False if a contestant failed.
+bool run_devices(results &r, const bench_command &b) {
   if (!b.wants("memif") && !b.wants("veth"))
-    return;
+    return true;
   if (geteuid() != 0) {
     fmt::print(stderr, "memif and veth need root; left out\n");
-    return;
+    return true;
   }
   const namespace_pair ns;
   if (!ns.ok()) {
     fmt::print(stderr, "memif and veth left out: {}\n", ns.error());
-    return;
+    return true;
   }
+  bool all_ran = true;
   if (b.wants("memif"))
-    run_section(r, memif_section(b.plan, ns), b.runs);
+    all_ran &= run_section(r, memif_section(b.plan, ns), b);
   if (b.wants("veth"))
-    run_section(r, veth_section(b.plan, ns), b.runs);
+    all_ran &= run_section(r, veth_section(b.plan, ns), b);
+  return all_ran;
 }
 
 class scratch_folder {
@@ -123,20 +156,21 @@ private:
 
 int run(const bench_command &b) {
   results r;
+  bool all_ran = true;
   if (b.wants("host"))
-    run_section(r, host_section(b.plan), b.runs);
-  run_devices(r, b);
+    all_ran &= run_section(r, host_section(b.plan), b);
+  all_ran &= run_devices(r, b);
   print_tables(r);
   const auto verdicts = judge(r);
   print_verdicts(verdicts);
   if (b.wants("getinfo"))
-    run_getinfo(b);
+    all_ran &= run_getinfo(b);
   write_csv(r, b.output + ".csv");
   const bool plotted = write_svg(r, b.output + ".svg");
   fmt::print("\nwritten: {0}.csv{1}\n", b.output,
              plotted ? ", " + b.output + ".svg" : " (no plot: gnuplot is missing or failed)");
   const bool all_met = std::ranges::all_of(verdicts, &verdict::met);
-  return r.all().empty() || (b.strict && !all_met) ? 1 : 0;
+  return !all_ran || (b.strict && !all_met) ? 1 : 0;
 }
 
 } // namespace
@@ -146,7 +180,8 @@ int run(const bench_command &b) {
 int main(int argc, char **argv) {
   CLI::App app("Measures dpdkx beside other providers and the floors, in turn.");
   fabtest::bench_command b;
-  b.plan.folder = std::filesystem::canonical("/proc/self/exe").parent_path();
+  std::error_code unknown; // then --programs has to say it
+  b.plan.folder = std::filesystem::canonical("/proc/self/exe", unknown).parent_path();
   app.add_flag("--quick", b.plan.quick, "short, for CI: figures are rough");
   const auto *runs = app.add_option("--runs", b.runs, "how often each contestant runs");
   app.add_option("--sections", b.sections, "host, memif, veth, getinfo")->delimiter(',');
@@ -156,7 +191,12 @@ int main(int argc, char **argv) {
   CLI11_PARSE(app, argc, argv);
   if (b.plan.quick && runs->count() == 0)
     b.runs = 3;
-  const fabtest::scratch_folder scratch;
-  b.plan.scratch = scratch.path();
-  return fabtest::run(b);
+  try {
+    const fabtest::scratch_folder scratch;
+    b.plan.scratch = scratch.path();
+    return fabtest::run(b);
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 2;
+  }
 }

@@ -9,7 +9,7 @@ namespace fabtest {
 double quantile_of(std::vector<double> values, double q) {
   if (values.empty())
     return std::nan("");
-  const auto n = static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5);
+  const auto n = static_cast<std::size_t>(std::llround(q * static_cast<double>(values.size() - 1)));
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(n));
   return values[n];
 }

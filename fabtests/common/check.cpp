@@ -15,8 +15,8 @@ std::mutex late_lock;
 std::string late_text;
 
 std::string place(const where &at) {
-  const char *slash = std::strrchr(at.file_name(), '/');
-  return fmt::format("{}:{}", slash ? slash + 1 : at.file_name(), at.line());
+  const char *slash = std::strrchr(at.file, '/');
+  return fmt::format("{}:{}", slash ? slash + 1 : at.file, at.line);
 }
 
 } // namespace

@@ -4,7 +4,6 @@
 // as written, and libfabric's text for the code it returned.
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -13,7 +12,16 @@
 
 namespace fabtest {
 
-using where = std::source_location;
+// std::source_location, which clang 14 doesn't have.
+struct where {
+  const char *file;
+  unsigned line;
+
+  static constexpr where current(const char *file = __builtin_FILE(),
+                                 unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 
 struct failure : std::runtime_error {
   using std::runtime_error::runtime_error;

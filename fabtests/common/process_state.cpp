@@ -13,6 +13,14 @@ namespace fabtest {
 
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool sanitized = false;
+#endif
+
 std::size_t entries(const char *folder) {
   namespace fs = std::filesystem;
   return static_cast<std::size_t>(
@@ -26,6 +34,8 @@ std::size_t thread_count() { return entries("/proc/self/task"); }
 std::size_t open_descriptors() { return entries("/proc/self/fd"); }
 
 std::size_t resident_bytes() {
+  if (sanitized)
+    return 0;
   std::ifstream statm("/proc/self/statm");
   std::size_t total = 0, resident = 0;
   statm >> total >> resident;

@@ -12,7 +12,7 @@ namespace fabtest {
 
 std::size_t thread_count();
 std::size_t open_descriptors();
-std::size_t resident_bytes();
+std::size_t resident_bytes(); // 0 under a sanitizer, which keeps for a while what has been freed
 
 // Collects what is written to standard output and standard error while it lives.
 class captured_output {

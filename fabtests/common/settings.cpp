@@ -19,7 +19,8 @@ void add_options(CLI::App &app) {
       ->delimiter(',');
   app.add_option("-d,--domain", s.domain, "domain name");
   app.add_option("--seed", s.seed, "seed of random choices; 0: from the clock");
-  app.add_option("--patience", s.patience, "multiplies every time limit");
+  app.add_option("--patience", s.patience, "multiplies every time limit")
+      ->envname("FABTESTS_PATIENCE");
   app.add_option("--death-limit", s.death_limit, "seconds until a killed peer is noticed");
   app.add_option("--netns", s.netns, "network namespaces for the ranks, in turn")->delimiter(',');
   app.add_option("--rank-env", s.rank_env, "R:NAME=VALUE in the environment of rank R alone");

@@ -2,7 +2,7 @@
 # cases. fabtests/functional/run starts one after the other, for the provider
 # that it is given.
 
-check_LTLIBRARIES = libfabtests.la libfabtests_main.la
+check_LTLIBRARIES += libfabtests.la libfabtests_main.la
 libfabtests_la_CPPFLAGS = $(fabtests_cppflags)
 libfabtests_la_SOURCES = \
 	fabtests/common/fids.h \
@@ -120,3 +120,8 @@ fabtests_functional_wait_LDADD = $(functional_libs)
 check_PROGRAMS += $(functional_programs)
 dist_check_SCRIPTS += fabtests/functional/run
 TESTS += fabtests/functional/run
+# check-tsan has of them those that call from several threads, or let the
+# provider have one of its own.
+functional_tsan = cntr eq progress threads wait
+tsan_tests += fabtests/functional/run
+tsan_programs += $(functional_tsan:%=fabtests/functional/%)

@@ -181,6 +181,28 @@ CASE(domain_for_each, .seconds = 60) {
   t.barrier();
 }
 
+// Each thread with an endpoint whose peers are those of the other threads, so that both ends of
+// every path are in one process; in one domain, and with a domain for each.
+CASE(peers_in_one_process, .ranks = 1, .seconds = 60) {
+  constexpr std::size_t count = 3;
+  for (const bool one_domain : {true, false}) {
+    const request asked{.caps = FI_MSG | FI_TAGGED,
+                        .threading = one_domain ? FI_THREAD_SAFE : FI_THREAD_DOMAIN};
+    std::shared_ptr<fabric_and_domain> base;
+    std::vector<std::unique_ptr<endpoint>> endpoints;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!one_domain || !base)
+        base = std::make_shared<fabric_and_domain>(find_info(asked));
+      endpoints.push_back(std::make_unique<endpoint>(base, asked));
+    }
+    in_threads(count, [&](int thread) {
+      const auto i = static_cast<std::size_t>(thread);
+      const fi_addr_t next = endpoints[i]->add(endpoints[(i + 1) % count]->name());
+      exchange(*endpoints[i], next, 0, 300);
+    });
+  }
+}
+
 // Addresses come and go, and registrations, while messages flow.
 CASE(control_calls_meanwhile, .seconds = 60) {
   endpoint e({.caps = FI_MSG | FI_TAGGED, .threading = FI_THREAD_SAFE});

@@ -28,7 +28,7 @@ sim_case_sources = \
 	fabtests/sim/common/traffic.h
 
 # Compiled once for all of them.
-EXTRA_LTLIBRARIES = libsim.la
+check_LTLIBRARIES += libsim.la
 libsim_la_SOURCES = $(sim_world_sources) $(sim_case_sources)
 libsim_la_CPPFLAGS = $(sim_cppflags)
 
@@ -57,3 +57,4 @@ fabtests_sim_threads_LDADD = libsim.la $(sim_libs)
 check_PROGRAMS += $(sim_programs)
 TESTS += $(sim_programs)
 tsan_tests += fabtests/sim/threads
+tsan_programs += fabtests/sim/threads

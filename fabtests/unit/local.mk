@@ -82,10 +82,12 @@ check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
 # Those whose code runs in several threads.
-tsan_tests += \
+unit_tsan = \
 	fabtests/unit/test_base \
 	fabtests/unit/test_util_ext \
 	fabtests/unit/test_link_host \
 	fabtests/unit/test_link_sim \
 	fabtests/unit/test_engine \
 	fabtests/unit/test_face
+tsan_tests += $(unit_tsan)
+tsan_programs += $(unit_tsan)

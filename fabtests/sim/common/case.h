@@ -6,6 +6,9 @@
 //   static const sim::Case lossless{"delivery__lossless", 3, [](std::uint64_t seed) { ... }};
 //
 //   PROGRAM [--seed N] [--seeds HOW-MANY] [--only TEXT] [--list] [--trace NODE,NODE]
+//
+// SIM_SEEDS_DIVIDED_BY in the environment makes each case's seeds so many times fewer, for builds
+// that are slow.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 #include "unit/unit.h"
 
@@ -162,12 +163,12 @@ static void ports__taken_and_wrong_ones(void **) {
         CHECK(at(host.peer_ip(), 5000) == -EADDRNOTAVAIL);
         check_says(error, {"10.77.0.2:5000", "dpx0", "allowed: 10.77.0.1"});
         CHECK(at(host.ip(), 5000) == 0);
-        auto first = std::move(port);
+        auto first = std::exchange(port, nullptr);
         CHECK(first->address() == Address::v4(host.ip().value, 5000));
         CHECK(at(host.ip(), 5000) == -EADDRINUSE);
         // From the range: each once, whoever has them.
         CHECK(at(host.ip(), 0) == 0 && port->address().port == 40000);
-        auto second = std::move(port);
+        auto second = std::exchange(port, nullptr);
         int other = socket(AF_INET, SOCK_DGRAM, 0);
         sockaddr_in name{};
         name.sin_family = AF_INET;

@@ -3,6 +3,8 @@
 
 #include "unit/unit.h"
 
+#include <cmath>
+
 using namespace dpdkx;
 using namespace dpdkx::session;
 using namespace std::chrono_literals;
@@ -20,12 +22,12 @@ struct Flow {
   // A round trip in which the window was full: that many lost, the rest acked.
   void trip(Duration rtt, double lost = 0, double marked = 0, bool limited = true) {
     const std::uint32_t window = c.window();
-    const auto n = static_cast<std::uint32_t>(window * lost + .5);
+    const auto n = static_cast<std::uint32_t>(std::lround(window * lost));
     const Time sent = now;
     now += rtt;
     round.limited |= limited;
     round.lost += n;
-    const auto m = static_cast<std::uint32_t>((window - n) * marked + .5);
+    const auto m = static_cast<std::uint32_t>(std::lround((window - n) * marked));
     if (m != 0)
       c.on_ack({m, sent - 1ns, rtt, true}, base, params, round, now);
     c.on_ack({window - n - m, sent, rtt, false}, base, params, round, now);

@@ -53,7 +53,7 @@ void queue__agrees_with_a_deque(void **) {
     Queue q(2);
     std::deque<int> expected;
     int next = 0;
-    for (const int s : steps) {
+    for (const auto s : steps) {
       for (int i = 0; i < s; ++i) {
         *q.push() = next;
         expected.push_back(next++);

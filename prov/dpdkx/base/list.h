@@ -40,8 +40,11 @@ public:
 
   T *pop_front() {
     T *item = head_;
-    if (item)
-      erase(item);
+    if (item) {
+      head_ = next(item);
+      (head_ ? (head_->*Link).prev : tail_) = nullptr;
+      item->*Link = {};
+    }
     return item;
   }
 

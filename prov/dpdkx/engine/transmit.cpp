@@ -16,7 +16,7 @@ namespace {
 
 // Kept free for an ack block in each packet that carries frames: a few words of
 // it ride; more go by an ack packet.
-constexpr std::size_t riding_ack = wire::AckBlock::fixed_size + 4 * 8;
+constexpr std::size_t riding_ack = wire::AckBlock::fixed_size + 4 * sizeof(std::uint64_t);
 
 Conn &conn_of(op::Peer &p) { return static_cast<Conn &>(p); }
 const Conn &conn_of(const op::Peer &p) { return static_cast<const Conn &>(p); }

@@ -41,7 +41,7 @@ bool parse_mac(std::string_view text, Mac &out) {
   if (text.size() != 17)
     return false;
   Mac mac;
-  for (unsigned i = 0; i < 6; ++i) {
+  for (std::size_t i = 0; i < 6; ++i) {
     const char *at = text.data() + i * 3;
     auto [end, error] = std::from_chars(at, at + 2, mac.bytes[i], 16);
     if (error != std::errc{} || end != at + 2 || (i < 5 && at[2] != ':'))

@@ -110,8 +110,7 @@ bool Messenger::flush_control(Peer &p) {
   while (ControlFrame *c = t.control.front()) {
     if (!send_control(p, *c))
       return false;
-    t.control.erase(c);
-    delete c;
+    delete t.control.pop_front();
   }
   return true;
 }

@@ -12,9 +12,6 @@ namespace dpdkx::op {
 
 namespace {
 
-constexpr std::uint64_t level_flags =
-    FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE;
-
 std::uint8_t frame_flags(std::uint64_t flags) {
   std::uint8_t f = 0;
   if (flags & FI_REMOTE_CQ_DATA)

@@ -152,7 +152,7 @@ void SendWindow::find_lost(const RttEstimator &rtt, const Params &params, Time n
 }
 
 Time SendWindow::deadline(const RttEstimator &rtt, const Params &params) const {
-  if (in_network_.count == 0)
+  if (in_network_.head == nullptr)
     return never;
   const Time from = std::max(in_network_.head->sent_at, answered_at_);
   return std::min(reorder_deadline_, from + rtt.timeout(params));
@@ -161,7 +161,7 @@ Time SendWindow::deadline(const RttEstimator &rtt, const Params &params) const {
 bool SendWindow::on_time(RttEstimator &rtt, const Params &params, Round &round, Time now) {
   if (now >= reorder_deadline_)
     find_lost(rtt, params, now, round);
-  if (in_network_.count == 0 || now < deadline(rtt, params))
+  if (in_network_.head == nullptr || now < deadline(rtt, params))
     return false;
   to_lost(in_network_.head);
   probe_ = true;

@@ -78,7 +78,7 @@ inline bool decode_ack(std::span<const std::byte> &in, AckBlock &out) {
   if (out.sack_words > AckBlock::max_sack_words || in.size() < out.wire_size())
     return false;
   p += AckBlock::fixed_size;
-  for (unsigned w = 0; w < out.sack_words; ++w)
+  for (std::size_t w = 0; w < out.sack_words; ++w)
     bytes::get_into(p + 8 * w, out.sack[w]);
   in = in.subspan(out.wire_size());
   return true;

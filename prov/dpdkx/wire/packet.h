@@ -68,7 +68,7 @@ struct AckBlock {
   static constexpr std::size_t max_sack_words = 16;
   std::uint64_t sack[max_sack_words] = {};
 
-  std::size_t wire_size() const { return fixed_size + 8u * sack_words; }
+  std::size_t wire_size() const { return fixed_size + sizeof(std::uint64_t) * sack_words; }
   static constexpr std::size_t fixed_size = 16;
   static constexpr std::uint16_t delay_unknown = 0xffff;
 };

@@ -101,6 +101,7 @@ int init_in_own_thread(const std::vector<std::string> &args, std::string &said) 
     Quiet quiet;
     quiet.take_dpdk_log();
     std::vector<char *> argv;
+    argv.reserve(args.size() + 1);
     for (const auto &arg : args)
       argv.push_back(const_cast<char *>(arg.c_str()));
     argv.push_back(nullptr);
