@@ -115,17 +115,27 @@ bool run_getinfo(const bench_command &b) {
   return all_ran;
 }
 
+// Growth of an endpoint's memory by peers that were contacted and have fallen silent, as the
+// simulation's test of it says. False if that failed.
+bool run_memory(const bench_command &b) {
+  const command scale{{b.plan.folder + "/../sim/scale", "--only", "scale__idle_peer"}, {}};
+  const child_result done = run_child(scale, std::chrono::seconds(300));
+  fmt::print("\nmemory, growth by each of 10,000 idle peers, limit 256 B: {}\n{}",
+             done.status == 0 ? "met" : "MISSED", done.out);
+  return done.status == 0;
+}
+
 // What needs two namespaces, and so root. False if a contestant failed.
 bool run_devices(results &r, const bench_command &b) {
-  if (!b.wants("memif") && !b.wants("veth"))
+  if (!b.wants("memif") && !b.wants("veth") && !b.wants("jumbo"))
     return true;
   if (geteuid() != 0) {
-    fmt::print(stderr, "memif and veth need root; left out\n");
+    fmt::print(stderr, "memif, veth and jumbo need root; left out\n");
     return true;
   }
-  const namespace_pair ns;
+  namespace_pair ns;
   if (!ns.ok()) {
-    fmt::print(stderr, "memif and veth left out: {}\n", ns.error());
+    fmt::print(stderr, "memif, veth and jumbo left out: {}\n", ns.error());
     return true;
   }
   bool all_ran = true;
@@ -133,7 +143,9 @@ bool run_devices(results &r, const bench_command &b) {
     all_ran &= run_section(r, memif_section(b.plan, ns), b);
   if (b.wants("veth"))
     all_ran &= run_section(r, veth_section(b.plan, ns), b);
-  return all_ran;
+  if (b.wants("jumbo") && ns.set_mtu(jumbo_mtu))
+    all_ran &= run_section(r, jumbo_section(b.plan, ns), b);
+  return all_ran && ns.ok();
 }
 
 class scratch_folder {
@@ -165,6 +177,8 @@ int run(const bench_command &b) {
   print_verdicts(verdicts);
   if (b.wants("getinfo"))
     all_ran &= run_getinfo(b);
+  if (b.wants("memory"))
+    all_ran &= run_memory(b);
   write_csv(r, b.output + ".csv");
   const bool plotted = write_svg(r, b.output + ".svg");
   fmt::print("\nwritten: {0}.csv{1}\n", b.output,
@@ -184,7 +198,8 @@ int main(int argc, char **argv) {
   b.plan.folder = std::filesystem::canonical("/proc/self/exe", unknown).parent_path();
   app.add_flag("--quick", b.plan.quick, "short, for CI: figures are rough");
   const auto *runs = app.add_option("--runs", b.runs, "how often each contestant runs");
-  app.add_option("--sections", b.sections, "host, memif, veth, getinfo")->delimiter(',');
+  app.add_option("--sections", b.sections, "host, memif, veth, jumbo, getinfo, memory")
+      ->delimiter(',');
   app.add_option("-o,--output", b.output, "name of the CSV and SVG files, without ending");
   app.add_option("--programs", b.plan.folder, "folder of the measuring programs");
   app.add_flag("--strict", b.strict, "fail when a target is missed");

@@ -47,7 +47,7 @@ fabtests_bench_floor_dpdk_LDADD = $(fabtests_libs) $(DPDK_LIBS) -lrte_bus_vdev
 fabtests_bench_floor_dpdk_SOURCES = $(bench_common) fabtests/bench/floor_dpdk.cpp
 endif
 
-bench-programs: $(bench_programs)
+bench-programs: $(bench_programs) fabtests/sim/scale
 
 .PHONY: bench-programs
 

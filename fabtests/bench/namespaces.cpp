@@ -34,6 +34,13 @@ namespace_pair::namespace_pair() : base_("fbench" + std::to_string(getpid())) {
           ip("-n " + name(side) + " link set " + interface(side) + " up");
 }
 
+bool namespace_pair::set_mtu(unsigned mtu) {
+  for (const int side : {0, 1})
+    ok_ = ok_ &&
+          ip("-n " + name(side) + " link set " + interface(side) + " mtu " + std::to_string(mtu));
+  return ok_;
+}
+
 namespace_pair::~namespace_pair() {
   for (const int side : {0, 1})
     ip("netns del " + name(side));

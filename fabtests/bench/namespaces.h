@@ -15,6 +15,7 @@ public:
   namespace_pair &operator=(const namespace_pair &) = delete;
 
   [[nodiscard]] bool ok() const { return ok_; }
+  bool set_mtu(unsigned mtu); // of both ends; 1500 at first
   [[nodiscard]] const std::string &error() const { return error_; }
   [[nodiscard]] std::string names() const { return name(0) + "," + name(1); }
   [[nodiscard]] static std::string interface(int side) { return side == 0 ? "left0" : "right0"; }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "bench/plan.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -66,9 +68,17 @@ device_pair memif(const plan_options &o, const std::string &id) {
   return {end("server"), end("client")};
 }
 
-device_pair af_packet() {
-  const auto end = [](int side) {
-    return fmt::format("net_af_packet0,iface={},qdisc_bypass=1", namespace_pair::interface(side));
+// The driver's ring as dpdkx lays it out: frames that hold an MTU, blocks of whole frames and
+// pages.
+device_pair af_packet(unsigned mtu) {
+  constexpr unsigned kernel_and_link_header = 114, step = 1024, page = 4096, ring = 2u << 20;
+  const unsigned frame =
+      std::max((mtu + kernel_and_link_header + step - 1) / step * step, 2 * step);
+  const unsigned block = std::lcm(frame, page), per_block = block / frame;
+  const auto end = [&](int side) {
+    return fmt::format("net_af_packet0,iface={},qdisc_bypass=1,framesz={},blocksz={},framecnt={}",
+                       namespace_pair::interface(side), frame, block,
+                       ring / frame / per_block * per_block);
   };
   return {end(0), end(1)};
 }
@@ -100,21 +110,35 @@ section memif_section(const plan_options &o, const namespace_pair &ns) {
   return s;
 }
 
-section veth_section(const plan_options &o, const namespace_pair &ns) {
-  section s{"veth", {}};
+namespace {
+
+section device_section(const plan_options &o, const namespace_pair &ns, const std::string &name,
+                       unsigned mtu) {
+  section s{name, {}};
   const std::string nodes = namespace_pair::address(0) + "," + namespace_pair::address(1);
-  const std::string sizes = o.quick ? "8,2048" : "8,256,1024,2048,4096,16384,65536";
+  const std::string sizes = o.quick ? "8,2048" : "8,256,1024,2048,4096,8192,16384,32768,65536";
   if (built(o, "floor_dpdk")) {
     s.contestants.push_back(
         dpdkx_on(o, sizes, {namespace_pair::interface(0), namespace_pair::interface(1)}));
     append(s.contestants.back().run, {"--node", nodes});
-    s.contestants.push_back(raw(o, af_packet()));
+    s.contestants.push_back(raw(o, af_packet(mtu)));
+    append(s.contestants.back().run, {"--mtu", std::to_string(mtu), "--sizes", sizes});
   }
   s.contestants.push_back({"floor", program(o, "floor_socket"), true});
-  append(s.contestants.back().run, {"--node", nodes});
+  append(s.contestants.back().run, {"--node", nodes, "--sizes", sizes});
   for (auto &c : s.contestants)
     append(c.run, {"--netns", ns.names()});
   return s;
+}
+
+} // namespace
+
+section veth_section(const plan_options &o, const namespace_pair &ns) {
+  return device_section(o, ns, "veth", 1500);
+}
+
+section jumbo_section(const plan_options &o, const namespace_pair &ns) {
+  return device_section(o, ns, "jumbo", jumbo_mtu);
 }
 
 } // namespace fabtest

@@ -34,5 +34,8 @@ section host_section(const plan_options &o);
 // In two namespaces too: there dpdkx finds no shared memory between its ranks.
 section memif_section(const plan_options &o, const namespace_pair &ns);
 section veth_section(const plan_options &o, const namespace_pair &ns);
+// The same veth with frames of that size, which is to be set before it runs.
+inline constexpr unsigned jumbo_mtu = 9000;
+section jumbo_section(const plan_options &o, const namespace_pair &ns);
 
 } // namespace fabtest

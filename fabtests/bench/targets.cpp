@@ -64,10 +64,13 @@ void judge_sheet::devices() {
   const auto raw = r_.best_tenth("memif", "latency", 8, "raw");
   at_most("memif 8 B, p10", "raw one way + 0.4 us", r_.best_tenth("memif", "latency", 8, us),
           raw ? std::optional(*raw + 0.4) : std::nullopt);
-  at_most("veth 8 B", "1.3 x raw", latency("veth", 8, us), times(1.3, latency("veth", 8, "raw")));
-  for (const std::size_t size : {8, 256, 1024, 2048, 4096, 16384, 65536})
-    at_most(fmt::format("veth {} B", size), "kernel TCP", latency("veth", size, us),
-            latency("veth", size, "kernel_tcp"));
+  for (const std::string section : {"veth", "jumbo"}) {
+    at_most(section + " 8 B", "1.3 x raw", latency(section, 8, us),
+            times(1.3, latency(section, 8, "raw")));
+    for (const std::size_t size : {8, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536})
+      at_most(fmt::format("{} {} B", section, size), "kernel TCP", latency(section, size, us),
+              latency(section, size, "kernel_tcp"));
+  }
 }
 
 } // namespace
