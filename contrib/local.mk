@@ -112,7 +112,7 @@ check-format:
 	@'$(srcdir)/contrib/devtools/check-format' '$(srcdir)'
 
 .PHONY: check-asan check-ubsan check-tsan check-fuzz run-fuzz coverage \
-	check-headers check-tidy check-format
+	check-headers check-tidy check-format bench-programs mpi-programs
 
 clean-local:
 	-rm -rf asan ubsan tsan fuzz coverage subbuild-sources

@@ -49,6 +49,4 @@ endif
 
 bench-programs: $(bench_programs) fabtests/sim/scale
 
-.PHONY: bench-programs
-
 check_PROGRAMS += $(bench_programs)

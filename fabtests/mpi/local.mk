@@ -26,8 +26,6 @@ $(mpi_programs): fabtests/mpi/bin/%: fabtests/mpi/%.c $(mpi_common)
 	$(AM_V_CC)$(MPICC) -std=c11 -D_GNU_SOURCE $(WARN_FLAGS) $(CFLAGS) -pthread \
 	  -o $@ $(filter %.c,$^)
 
-.PHONY: mpi-programs
-
 CLEANFILES += $(mpi_programs)
 EXTRA_DIST += fabtests/mpi/run $(mpi_common) \
 	fabtests/mpi/allreduce.c fabtests/mpi/alltoall.c fabtests/mpi/compute.c \

@@ -2,6 +2,7 @@
 #include "dpdkx/settings.h"
 
 #include "dpdkx/key_digest.h"
+#include "dpdkx/net/describe.h"
 
 #include <rdma/fi_errno.h>
 
@@ -61,7 +62,14 @@ constexpr Setting table[] = {
      {0, 9978},
      "0",
      "bytes of an IP packet at most; 0: the device's own",
-     number_to<&Settings::device_options, &link::DeviceOptions::mtu>},
+     [](Settings &settings, const SettingValue &value, std::string &error) {
+       settings.device_options.mtu = static_cast<std::uint32_t>(value.number);
+       if (value.number == 0 || value.number >= net::min_mtu)
+         return true;
+       error = "FI_DPDKX_MTU: '" + std::to_string(value.number) + "'; allowed: 0, or at least " +
+               std::to_string(net::min_mtu);
+       return false;
+     }},
     {"dscp",
      SettingKind::number,
      {0, 63},
@@ -302,6 +310,14 @@ std::vector<link::DeviceRequest> Settings::device_requests() const {
   return requests;
 }
 
+namespace {
+const char *units_of(SettingKind kind) {
+  return kind == SettingKind::duration ? " (with ns, us, ms, s or min)"
+         : kind == SettingKind::size   ? " (with B, KiB, MiB or GiB)"
+                                       : "";
+}
+} // namespace
+
 int read_settings(SettingSource source, Settings &out, std::string &error) {
   out = {};
   for (const Setting &setting : table) {
@@ -309,7 +325,8 @@ int read_settings(SettingSource source, Settings &out, std::string &error) {
     SettingValue value;
     if (!parse_setting(setting.kind, setting.bounds, text ? text : setting.preset, value)) {
       error = environment_name(setting) + ": '" + (text ? text : setting.preset) +
-              "'; allowed: " + allowed_values(setting.kind, setting.bounds);
+              "'; allowed: " + allowed_values(setting.kind, setting.bounds) +
+              units_of(setting.kind);
       return -FI_EINVAL;
     }
     if (!setting.store(out, value, error))

@@ -105,7 +105,7 @@ static void settings__wrong_values_are_told(void **) {
       {"port_range", "9-1"},        {"huge_pages", "2M"},
       {"progress_cpu", "first"},    {"device", "a,b"},
       {"addr", "10.0.0.1"},         {"neighbors", "10.0.0.2"},
-      {"host_ring_size", "100000"},
+      {"host_ring_size", "100000"}, {"mtu", "575"},
   };
   for (const auto &[name, value] : wrong) {
     Settings settings;

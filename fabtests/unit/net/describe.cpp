@@ -5,6 +5,7 @@
 #include "dpdkx/net/kernel_interface.h"
 
 #include <cerrno>
+#include <cstring>
 
 #include "unit/unit.h"
 
@@ -55,7 +56,8 @@ static void describe__vdev_with_an_address(void **) {
 
 static void describe__faults(void **) {
   expect_fault(-EADDRNOTAVAIL, "net_memif0", {}, 0, {"FI_DPDKX_ADDR", "net_memif0", "allowed"});
-  expect_fault(-ENODEV, "no_such_if", {}, 0, {"FI_DPDKX_DEVICE", "no_such_if", "allowed", "lo"});
+  expect_fault(-ENODEV, "no_such_if", {}, 0, {"FI_DPDKX_DEVICE", "no_such_if", "allowed", "PCI"});
+  assert_null(std::strstr(kernel_interface_names().c_str(), "lo"));
   expect_fault(-ENODEV, "lo", {}, 0, {"FI_DPDKX_DEVICE", "lo", "Ethernet"});
   for (std::uint32_t mtu : {1u, 575u, 9979u, 100000u})
     expect_fault(-EMSGSIZE, "net_memif0", address("10.0.0.1/24"), mtu,

@@ -16,9 +16,10 @@ std::string quoted(const DeviceSpec &spec) { return "FI_DPDKX_DEVICE: '" + spec.
 int check_interface(const DeviceSpec &spec, const std::optional<KernelInterface> &interface,
                     std::string &error) {
   if (!interface) {
-    error = quoted(spec) + "no network interface '" + spec.interface +
-            "'; allowed: " + kernel_interface_names() +
-            ", a PCI address (0000:01:00.0), or a DPDK virtual device (net_memif0,...)";
+    const auto names = kernel_interface_names();
+    error = quoted(spec) + "no network interface '" + spec.interface + "'; allowed: " + names +
+            (names.empty() ? "" : ", ") +
+            "a PCI address (0000:01:00.0), or a DPDK virtual device (net_memif0,...)";
     return -ENODEV;
   }
   if (!interface->ethernet) {

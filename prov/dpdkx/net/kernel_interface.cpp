@@ -144,7 +144,8 @@ std::string kernel_interface_names() {
   std::set<std::string> names;
   auto list = interface_addresses();
   for (auto *entry = list.get(); entry != nullptr; entry = entry->ifa_next)
-    names.insert(entry->ifa_name);
+    if (!(entry->ifa_flags & IFF_LOOPBACK))
+      names.insert(entry->ifa_name);
   std::string text;
   for (const auto &name : names)
     text += (text.empty() ? "" : ", ") + name;

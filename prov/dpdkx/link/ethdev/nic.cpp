@@ -204,7 +204,9 @@ int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
       rc = rte_eth_dev_get_port_by_name(name_.c_str(), &id_);
     if (rc != 0) {
       error = explain_create(request, rc, quiet.first_error());
-      return rc == -EPERM || rc == -EFAULT ? -ENODEV : rc;
+      if (rc != -EPERM && rc != -EFAULT)
+        return rc;
+      return geteuid() != 0 && !spec.interface.empty() ? -EACCES : -ENODEV;
     }
   }
   created_ = true;

@@ -118,6 +118,11 @@ unsigned EthdevPort::poll_events(PathEvent *out, unsigned max, Time now) {
     if (n == max || !(up || opening.neighbour->failed()))
       return false;
     opening.state = up ? PathState::up : PathState::failed;
+    if (!up)
+      log(LogLevel::warn, "peer " + net::to_string(opening.ip) +
+                              ": nobody has told its MAC address within FI_DPDKX_RESOLVE_TIMEOUT; "
+                              "is it up, and on the network of " +
+                              net::to_string(device_->info().address) + "?");
     out[n++] = {up ? PathEventKind::up : PathEventKind::failed, PathId{index},
                 up ? 0 : -EHOSTUNREACH};
     return true;
