@@ -46,7 +46,7 @@ bool huge_pages_here() {
 static void open__faults_of_interfaces(void **) {
   run({}, {[](Host &) {
         check_fault(request("nosuch0"), -ENODEV,
-                    {"FI_DPDKX_DEVICE", "'nosuch0'", "allowed: dpx0, lo"});
+                    {"FI_DPDKX_DEVICE", "'nosuch0'", "allowed: dpx0, a PCI address"});
         check_fault(request("lo"), -ENODEV, {"FI_DPDKX_DEVICE", "'lo'", "Ethernet"});
         CHECK(shell("ip link add dpxd mtu 300 type veth peer name dpxe && ip link set dpxe up"));
         check_fault(request("dpxd"), -ENETDOWN, {"FI_DPDKX_DEVICE", "'dpxd'", "down"});
