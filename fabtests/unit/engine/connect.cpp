@@ -381,6 +381,74 @@ void alias__of_a_local_peer(void **) {
   assert_int_equal(a.queues.sends_failed() + b.queues.sends_failed(), 0);
 }
 
+// Two local nodes; the first calls the second by two names.
+class TwoNames {
+public:
+  TwoNames() {
+    w.options.is_own_address = all_own;
+    w.options.wrap_host = [](auto port) {
+      return std::make_unique<Alias>(std::move(port), loopback, address(2));
+    };
+    w.start(On::host), w.start(On::host), w.start(On::host);
+    alias = w.book.add(loopback);
+    talk(1);
+    talk(alias);
+  }
+  void talk(fi_addr_t to) {
+    Call &r = w.node(1).receive(10), &s = w.node(0).send(to, pattern(10));
+    assert_true(w.finish({&s, &r}, 1s));
+    assert_true(s.ok() && r.ok());
+  }
+  void remove(fi_addr_t name) {
+    w.book.remove(name);
+    w.node(0).endpoint->address_removed(name);
+  }
+  fi_addr_t source() {
+    Call &r = w.node(0).receive(10), &s = w.node(1).send(0, pattern(10));
+    assert_true(w.finish({&s, &r}, 1s));
+    return r.done[0].src;
+  }
+
+  static inline const Address loopback = Address::v4(0x7f000001, 4000);
+  World w;
+  fi_addr_t alias;
+};
+
+// Its names lead nowhere then, least of all to who takes its place in a table.
+void alias__of_a_peer_that_has_gone(void **) {
+  TwoNames t;
+  t.w.kill(1);
+  t.w.run_for(1ms);
+  t.w.exchange(0, 2);
+  Call &not_meant = t.w.node(2).receive(10);
+  Call &by_alias = t.w.node(0).send(t.alias, pattern(10)),
+       &by_name = t.w.node(0).send(1, pattern(10));
+  assert_true(t.w.finish({&by_alias, &by_name}));
+  assert_int_equal(by_alias.error(), ECONNREFUSED);
+  assert_int_equal(by_name.error(), ECONNREFUSED);
+  assert_true(not_meant.done.empty());
+  t.w.restart(1, On::host);
+  t.talk(t.alias);
+  t.talk(1);
+}
+
+void alias__that_is_removed_leaves_the_name(void **) {
+  TwoNames t;
+  assert_int_equal(t.source(), 1);
+  t.remove(t.alias);
+  assert_int_equal(t.source(), 1);
+  t.talk(1);
+}
+
+void alias__serves_once_the_name_is_removed(void **) {
+  TwoNames t;
+  t.remove(1);
+  assert_int_equal(t.source(), t.alias);
+  t.talk(t.alias);
+  t.remove(t.alias);
+  assert_int_equal(t.source(), FI_ADDR_NOTAVAIL);
+}
+
 // An endpoint without sessions reads the clock now and then only.
 void handshake__after_a_long_pause_is_not_said_twice(void **) {
   World w;
@@ -575,6 +643,9 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(connect__prefers_the_host_link),
     cmocka_unit_test(alias__of_one_address_in_the_book),
     cmocka_unit_test(alias__of_a_local_peer),
+    cmocka_unit_test(alias__of_a_peer_that_has_gone),
+    cmocka_unit_test(alias__that_is_removed_leaves_the_name),
+    cmocka_unit_test(alias__serves_once_the_name_is_removed),
     cmocka_unit_test(alias__while_the_peer_dials_too),
     cmocka_unit_test(handshake__after_a_long_pause_is_not_said_twice),
     cmocka_unit_test(restart__ends_what_was_under_way),

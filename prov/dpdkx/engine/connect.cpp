@@ -28,6 +28,7 @@ Conn *Endpoint::Impl::peer(fi_addr_t addr) {
     c->addr = addr;
     messenger_.source_known(*c);
   }
+  c->aliased |= c->addr != addr;
   return c;
 }
 
@@ -304,6 +305,7 @@ bool Endpoint::Impl::join(Conn &alias) {
     return false;
   messenger_.hand_over(alias, *known);
   std::replace(by_addr_.begin(), by_addr_.end(), &alias, known);
+  known->aliased = true;
   if (known->addr == FI_ADDR_NOTAVAIL) {
     known->addr = alias.addr;
     messenger_.source_known(*known);
