@@ -317,7 +317,7 @@ void alias__of_one_address_in_the_book(void **) {
 }
 
 // Reaches what it is given under another address, as 127.0.0.1 does.
-class Alias final : public link::Port {
+class Alias : public link::Port {
 public:
   Alias(std::unique_ptr<link::Port> p, Address alias, Address real)
       : port_(std::move(p)), alias_(alias), real_(real) {}
@@ -355,6 +355,35 @@ private:
   std::unique_ptr<link::Port> port_;
   const Address alias_, real_;
 };
+
+// As a peer does that has no descriptor left for the path.
+class Refused final : public Alias {
+public:
+  using Alias::Alias;
+  unsigned poll_events(link::PathEvent *e, unsigned n, Time now) override {
+    const unsigned found = Alias::poll_events(e, n, now);
+    for (unsigned i = 0; i < found; ++i)
+      if (e[i].kind == link::PathEventKind::peer_gone)
+        e[i].error = -EMFILE;
+    return found;
+  }
+};
+
+void path__that_is_refused_says_why(void **) {
+  World w;
+  w.options.is_own_address = all_own;
+  w.options.wrap_host = [](auto port) {
+    return std::make_unique<Refused>(std::move(port), address(9), address(9));
+  };
+  Node &a = w.start(On::host);
+  w.start(On::host);
+  w.exchange(0, 1);
+  Call &s = a.send(1, pattern(100000)); // waits for a receive
+  w.run_for(1ms);
+  w.kill(1);
+  assert_true(w.finish({&s}, 1s));
+  assert_int_equal(s.error(), EMFILE);
+}
 
 void alias__of_a_local_peer(void **) {
   const Address loopback = Address::v4(0x7f000001, 4000);
@@ -642,6 +671,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(connect__waits_no_longer_than_it_should),
     cmocka_unit_test(connect__prefers_the_host_link),
     cmocka_unit_test(alias__of_one_address_in_the_book),
+    cmocka_unit_test(path__that_is_refused_says_why),
     cmocka_unit_test(alias__of_a_local_peer),
     cmocka_unit_test(alias__of_a_peer_that_has_gone),
     cmocka_unit_test(alias__that_is_removed_leaves_the_name),

@@ -155,16 +155,16 @@ void Endpoint::Impl::on_path_event(Attachment &a, const link::PathEvent &e) {
       doom(*c, -e.error);
     return;
   case link::PathEventKind::peer_gone:
-    on_path_gone(a, e.path, c);
+    on_path_gone(a, e.path, c, e.error ? -e.error : ECONNRESET);
     return;
   }
 }
 
 // Everything that came by this path has been seen. Where both sides dialled,
 // what the peer sent last may still stand in the other one.
-void Endpoint::Impl::on_path_gone(Attachment &a, link::PathId path, Conn *c) {
+void Endpoint::Impl::on_path_gone(Attachment &a, link::PathId path, Conn *c, int error) {
   if (c && !c->doomed && c->other_path == link::PathId::none) {
-    doom(*c, ECONNRESET);
+    doom(*c, error);
     return;
   }
   if (c && c->doomed)
