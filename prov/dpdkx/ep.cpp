@@ -111,6 +111,8 @@ void EndpointHandle::update_flags() {
 // ---- life
 
 int Endpoint::open(Domain &domain, const fi_info *info, fid_ep **out, void *context) {
+  if (!out)
+    return -FI_EINVAL;
   if (const int rc = check_info(info))
     return rc;
   Address source = Address::v4(0, 0);

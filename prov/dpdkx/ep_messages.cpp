@@ -4,6 +4,7 @@
 // more arguments. `Tag...` stands where these are: none or a tag for a send,
 // none or a tag and a mask for a receive.
 #include "dpdkx/ep_data.h"
+#include "dpdkx/provider.h"
 
 #include <rdma/fi_tagged.h>
 
@@ -128,7 +129,7 @@ template <class Kind, class... Tag> struct Receives {
   static ssize_t recvv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t src,
                        Tag... tag, void *context) {
     EndpointHandle &handle = EndpointHandle::from(ep);
-    return post_vector(handle.endpoint, request(handle, src, tag..., context), iov, count);
+    return post_pieces(handle.endpoint, request(handle, src, tag..., context), iov, count);
   }
 
   static ssize_t recvmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
@@ -140,7 +141,18 @@ template <class Kind, class... Tag> struct Receives {
     set_tag(request, *msg);
     request.flags = Kind::flag | flags::of_receive(given, handle.endpoint.selective_receive());
     request.context = msg->context;
-    return post_vector(handle.endpoint, request, msg->msg_iov, msg->iov_count);
+    return post_pieces(handle.endpoint, request, msg->msg_iov, msg->iov_count);
+  }
+
+  // Of a multi-receive in several buffers no completion could say where a message lies.
+  template <class Request>
+  static ssize_t post_pieces(Endpoint &endpoint, Request &&request, const iovec *iov,
+                             std::size_t count) {
+    if ((request.flags & FI_MULTI_RECV) && count != 1) [[unlikely]] {
+      FI_WARN(&provider, FI_LOG_EP_DATA, "FI_MULTI_RECV with %zu buffers; allowed: 1\n", count);
+      return -FI_EINVAL;
+    }
+    return post_vector(endpoint, request, iov, count);
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cstring>
 #include <string>
 
@@ -93,6 +94,9 @@ int Av::remove_one(fi_addr_t index) noexcept {
 
 // ---- inserting
 
+// As many as a call can say that it has inserted.
+static constexpr std::size_t max_count = INT_MAX;
+
 // One call of fi_av_insert*: how its addresses are reported.
 class Av::Insertion {
 public:
@@ -175,7 +179,7 @@ int Av::insert(fid_av *av, const void *addr, std::size_t count, fi_addr_t *addrs
                std::uint64_t flags, void *context) noexcept {
   return guard([&] {
     Av &self = *from(&av->fid);
-    if (!addr && count)
+    if ((!addr && count) || count > max_count)
       return -FI_EINVAL;
     if (int rc = Insertion::check(self, flags, context); rc != 0)
       return rc;
@@ -226,7 +230,8 @@ int Av::insertsym(fid_av *av, const char *node, std::size_t nodecnt, const char 
                   void *context) noexcept {
   return guard([&] {
     Av &self = *from(&av->fid);
-    if (!node || !service)
+    std::size_t count;
+    if (!node || !service || __builtin_mul_overflow(nodecnt, svccnt, &count) || count > max_count)
       return -FI_EINVAL;
     if (int rc = Insertion::check(self, flags, context); rc != 0)
       return rc;

@@ -8,7 +8,7 @@
 namespace util_ext {
 
 static int try_wait(struct fid *f) noexcept {
-  switch (f->fclass) {
+  switch (f ? f->fclass : 0) {
   case FI_CLASS_CQ:
     return Cq::from(f)->try_wait();
   case FI_CLASS_EQ:
@@ -21,6 +21,8 @@ static int try_wait(struct fid *f) noexcept {
 }
 
 int Fabric::trywait(fid_fabric *, struct fid **fids, int count) noexcept {
+  if (count < 0 || (count && !fids))
+    return -FI_EINVAL;
   for (int i = 0; i < count; ++i)
     if (const int rc = try_wait(fids[i]); rc != 0)
       return rc;

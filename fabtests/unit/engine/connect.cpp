@@ -317,7 +317,7 @@ void alias__of_one_address_in_the_book(void **) {
 }
 
 // Reaches what it is given under another address, as 127.0.0.1 does.
-class Alias final : public link::Port {
+class Alias : public link::Port {
 public:
   Alias(std::unique_ptr<link::Port> p, Address alias, Address real)
       : port_(std::move(p)), alias_(alias), real_(real) {}
@@ -356,6 +356,35 @@ private:
   const Address alias_, real_;
 };
 
+// As a peer does that has no descriptor left for the path.
+class Refused final : public Alias {
+public:
+  using Alias::Alias;
+  unsigned poll_events(link::PathEvent *e, unsigned n, Time now) override {
+    const unsigned found = Alias::poll_events(e, n, now);
+    for (unsigned i = 0; i < found; ++i)
+      if (e[i].kind == link::PathEventKind::peer_gone)
+        e[i].error = -EMFILE;
+    return found;
+  }
+};
+
+void path__that_is_refused_says_why(void **) {
+  World w;
+  w.options.is_own_address = all_own;
+  w.options.wrap_host = [](auto port) {
+    return std::make_unique<Refused>(std::move(port), address(9), address(9));
+  };
+  Node &a = w.start(On::host);
+  w.start(On::host);
+  w.exchange(0, 1);
+  Call &s = a.send(1, pattern(100000)); // waits for a receive
+  w.run_for(1ms);
+  w.kill(1);
+  assert_true(w.finish({&s}, 1s));
+  assert_int_equal(s.error(), EMFILE);
+}
+
 void alias__of_a_local_peer(void **) {
   const Address loopback = Address::v4(0x7f000001, 4000);
   World w;
@@ -379,6 +408,74 @@ void alias__of_a_local_peer(void **) {
   }
   w.exchange(1, 0, 30000);
   assert_int_equal(a.queues.sends_failed() + b.queues.sends_failed(), 0);
+}
+
+// Two local nodes; the first calls the second by two names.
+class TwoNames {
+public:
+  TwoNames() {
+    w.options.is_own_address = all_own;
+    w.options.wrap_host = [](auto port) {
+      return std::make_unique<Alias>(std::move(port), loopback, address(2));
+    };
+    w.start(On::host), w.start(On::host), w.start(On::host);
+    alias = w.book.add(loopback);
+    talk(1);
+    talk(alias);
+  }
+  void talk(fi_addr_t to) {
+    Call &r = w.node(1).receive(10), &s = w.node(0).send(to, pattern(10));
+    assert_true(w.finish({&s, &r}, 1s));
+    assert_true(s.ok() && r.ok());
+  }
+  void remove(fi_addr_t name) {
+    w.book.remove(name);
+    w.node(0).endpoint->address_removed(name);
+  }
+  fi_addr_t source() {
+    Call &r = w.node(0).receive(10), &s = w.node(1).send(0, pattern(10));
+    assert_true(w.finish({&s, &r}, 1s));
+    return r.done[0].src;
+  }
+
+  static inline const Address loopback = Address::v4(0x7f000001, 4000);
+  World w;
+  fi_addr_t alias;
+};
+
+// Its names lead nowhere then, least of all to who takes its place in a table.
+void alias__of_a_peer_that_has_gone(void **) {
+  TwoNames t;
+  t.w.kill(1);
+  t.w.run_for(1ms);
+  t.w.exchange(0, 2);
+  Call &not_meant = t.w.node(2).receive(10);
+  Call &by_alias = t.w.node(0).send(t.alias, pattern(10)),
+       &by_name = t.w.node(0).send(1, pattern(10));
+  assert_true(t.w.finish({&by_alias, &by_name}));
+  assert_int_equal(by_alias.error(), ECONNREFUSED);
+  assert_int_equal(by_name.error(), ECONNREFUSED);
+  assert_true(not_meant.done.empty());
+  t.w.restart(1, On::host);
+  t.talk(t.alias);
+  t.talk(1);
+}
+
+void alias__that_is_removed_leaves_the_name(void **) {
+  TwoNames t;
+  assert_int_equal(t.source(), 1);
+  t.remove(t.alias);
+  assert_int_equal(t.source(), 1);
+  t.talk(1);
+}
+
+void alias__serves_once_the_name_is_removed(void **) {
+  TwoNames t;
+  t.remove(1);
+  assert_int_equal(t.source(), t.alias);
+  t.talk(t.alias);
+  t.remove(t.alias);
+  assert_int_equal(t.source(), FI_ADDR_NOTAVAIL);
 }
 
 // An endpoint without sessions reads the clock now and then only.
@@ -574,7 +671,11 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(connect__waits_no_longer_than_it_should),
     cmocka_unit_test(connect__prefers_the_host_link),
     cmocka_unit_test(alias__of_one_address_in_the_book),
+    cmocka_unit_test(path__that_is_refused_says_why),
     cmocka_unit_test(alias__of_a_local_peer),
+    cmocka_unit_test(alias__of_a_peer_that_has_gone),
+    cmocka_unit_test(alias__that_is_removed_leaves_the_name),
+    cmocka_unit_test(alias__serves_once_the_name_is_removed),
     cmocka_unit_test(alias__while_the_peer_dials_too),
     cmocka_unit_test(handshake__after_a_long_pause_is_not_said_twice),
     cmocka_unit_test(restart__ends_what_was_under_way),

@@ -342,7 +342,32 @@ static void ep__cancel_ends_a_receive(void **) {
   assert_ptr_equal(error.op_context, in);
 }
 
+static void ep__nowhere_to_put_it(void **) {
+  Opened opened;
+  assert_int_equal(fi_endpoint(opened.domain.get(), opened.info.get(), nullptr, nullptr),
+                   -FI_EINVAL);
+}
+
+static void ep__a_multi_receive_has_one_buffer(void **) {
+  Opened opened;
+  Peer a(opened);
+  char bytes[64];
+  const iovec two[] = {{bytes, 32}, {bytes + 32, 32}};
+  fi_msg msg{};
+  msg.msg_iov = two;
+  msg.addr = FI_ADDR_UNSPEC;
+  for (const std::size_t count : {0, 2}) {
+    msg.iov_count = count;
+    assert_int_equal(fi_recvmsg(a.ep.get(), &msg, FI_MULTI_RECV), -FI_EINVAL);
+    assert_int_equal(fi_recvmsg(a.ep.get(), &msg, 0), 0);
+  }
+  msg.iov_count = 1;
+  assert_int_equal(fi_recvmsg(a.ep.get(), &msg, FI_MULTI_RECV), 0);
+}
+
 static const CMUnitTest cases[] = {
+    cmocka_unit_test(ep__nowhere_to_put_it),
+    cmocka_unit_test(ep__a_multi_receive_has_one_buffer),
     cmocka_unit_test(ep__all_slots_answer),
     cmocka_unit_test(ep__enable_wants_queues_and_an_address_vector),
     cmocka_unit_test(ep__wrong_bindings_are_refused),

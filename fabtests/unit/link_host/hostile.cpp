@@ -145,13 +145,15 @@ void expect_memory_refused(int fd) {
   close(fd);
 }
 
-void expect_hello_refused(void (*spoil)(Hello &)) {
+void expect_hello_refused(void (*spoil)(Hello &), int status = -EPROTO) {
   const int fd = plain_memfd(right_size(), all_seals);
-  expect_refusal([&](const Liar &liar) {
-    Hello hello = liar.hello();
-    spoil(hello);
-    liar.say(hello, {fd});
-  });
+  expect_refusal(
+      [&](const Liar &liar) {
+        Hello hello = liar.hello();
+        spoil(hello);
+        liar.say(hello, {fd});
+      },
+      status);
   close(fd);
 }
 
@@ -197,7 +199,7 @@ static void hello__with_more_descriptors_is_refused(void **) {
 }
 
 static void hello__of_another_version_is_refused(void **) {
-  expect_hello_refused([](Hello &hello) { ++hello.version; });
+  expect_hello_refused([](Hello &hello) { ++hello.version; }, -EPROTONOSUPPORT);
 }
 
 static void hello__of_impossible_rings_is_refused(void **) {

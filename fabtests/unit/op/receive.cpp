@@ -183,6 +183,18 @@ void multi_receive__goes_by_min_multi_recv(void **) {
   assert_true(r.done[1].flags & FI_MULTI_RECV);
 }
 
+void multi_receive__without_a_minimum_is_released_once_it_is_full(void **) {
+  Lab l;
+  l.b.m->min_multi_recv = 0;
+  Call &r = l.b.receive(1000, multi);
+  for (const std::size_t len : {999, 1, 1})
+    l.a.send(1, pattern(len));
+  l.run();
+  assert_int_equal(r.done.size(), 2);
+  assert_false(r.done[0].flags & FI_MULTI_RECV);
+  assert_true(r.done[1].flags & FI_MULTI_RECV);
+}
+
 void multi_receive__truncates_what_is_too_long(void **) {
   for (const std::size_t len : lengths) {
     Lab l;
@@ -432,6 +444,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(source_err__tells_who_it_was),
     cmocka_unit_test(multi_receive__fills_and_is_released_with_its_last),
     cmocka_unit_test(multi_receive__goes_by_min_multi_recv),
+    cmocka_unit_test(multi_receive__without_a_minimum_is_released_once_it_is_full),
     cmocka_unit_test(multi_receive__truncates_what_is_too_long),
     cmocka_unit_test(multi_receive__is_filled_at_once),
     cmocka_unit_test(multi_receive__is_released_when_all_has_come),

@@ -197,6 +197,17 @@ void insertsvc__takes_names_and_numbers(void **) {
   fake::take_log();
 }
 
+void insert__of_more_than_an_int_counts_is_refused(void **) {
+  fake::Domain domain;
+  Vector v(domain);
+  const sockaddr_in a = v4("10.1.1.1", 5000);
+  constexpr std::size_t many = std::size_t{1} << 31, wraps = std::size_t{1} << 63;
+  assert_int_equal(fi_av_insert(v.av, &a, many, nullptr, 0, nullptr), -FI_EINVAL);
+  for (const std::size_t n : {many, wraps})
+    assert_int_equal(fi_av_insertsym(v.av, "10.1.1.1", n, "5000", 2, nullptr, 0, nullptr),
+                     -FI_EINVAL);
+}
+
 void insertsym__counts_services_then_nodes(void **) {
   fake::Domain domain;
   Vector v(domain);
@@ -404,6 +415,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(remove__frees_after_the_last_reference),
     cmocka_unit_test(lookup__cuts_off_and_tells_the_size),
     cmocka_unit_test(straddr__cuts_off_and_tells_the_size),
+    cmocka_unit_test(insert__of_more_than_an_int_counts_is_refused),
     cmocka_unit_test(reverse__finds_what_was_inserted),
     cmocka_unit_test(listener__is_told_once_of_each_change),
     cmocka_unit_test(threads__insert_and_remove),

@@ -39,6 +39,10 @@ void trywait__asks_each_kind_of_object(void **) {
   };
   struct fid *none[] = {&other};
   assert_int_equal(util_ext::Fabric::trywait(nullptr, none, 1), -FI_EINVAL);
+  none[0] = nullptr;
+  assert_int_equal(util_ext::Fabric::trywait(nullptr, none, 1), -FI_EINVAL);
+  assert_int_equal(util_ext::Fabric::trywait(nullptr, nullptr, 1), -FI_EINVAL);
+  assert_int_equal(util_ext::Fabric::trywait(nullptr, nullptr, 0), 0);
   for (struct fid *f : all)
     assert_int_equal(fi_close(f), 0);
   assert_false(domain.in_use());

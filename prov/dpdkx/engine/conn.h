@@ -40,6 +40,7 @@ struct Conn : op::Peer {
   bool in_push : 1 = false, in_ack : 1 = false, doomed : 1 = false;
   bool path_up : 1 = false, opened : 1 = false, probe : 1 = false;
   bool dialling : 1 = false; // until the path is up: see Impl::dialling_
+  bool aliased : 1 = false;  // several fi_addr_t lead here, `addr` among them
   Address address;           // as dialled, or as the peer names itself
   std::uint16_t error = 0;   // positive, once doomed
   link::PathId path = link::PathId::none;

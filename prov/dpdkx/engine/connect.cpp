@@ -28,6 +28,7 @@ Conn *Endpoint::Impl::peer(fi_addr_t addr) {
     c->addr = addr;
     messenger_.source_known(*c);
   }
+  c->aliased |= c->addr != addr;
   return c;
 }
 
@@ -154,16 +155,16 @@ void Endpoint::Impl::on_path_event(Attachment &a, const link::PathEvent &e) {
       doom(*c, -e.error);
     return;
   case link::PathEventKind::peer_gone:
-    on_path_gone(a, e.path, c);
+    on_path_gone(a, e.path, c, e.error ? -e.error : ECONNRESET);
     return;
   }
 }
 
 // Everything that came by this path has been seen. Where both sides dialled,
 // what the peer sent last may still stand in the other one.
-void Endpoint::Impl::on_path_gone(Attachment &a, link::PathId path, Conn *c) {
+void Endpoint::Impl::on_path_gone(Attachment &a, link::PathId path, Conn *c, int error) {
   if (c && !c->doomed && c->other_path == link::PathId::none) {
-    doom(*c, ECONNRESET);
+    doom(*c, error);
     return;
   }
   if (c && c->doomed)
@@ -304,6 +305,7 @@ bool Endpoint::Impl::join(Conn &alias) {
     return false;
   messenger_.hand_over(alias, *known);
   std::replace(by_addr_.begin(), by_addr_.end(), &alias, known);
+  known->aliased = true;
   if (known->addr == FI_ADDR_NOTAVAIL) {
     known->addr = alias.addr;
     messenger_.source_known(*known);

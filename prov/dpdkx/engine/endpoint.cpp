@@ -2,6 +2,7 @@
 #include "dpdkx/engine/impl.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dpdkx::engine {
 
@@ -91,9 +92,13 @@ void Endpoint::address_added(fi_addr_t addr, const Address &a) {
 void Endpoint::address_removed(fi_addr_t addr) {
   if (addr >= impl_->by_addr_.size() || !impl_->by_addr_[addr])
     return;
-  Conn &c = *impl_->by_addr_[addr];
-  impl_->by_addr_[addr] = nullptr;
-  c.addr = FI_ADDR_NOTAVAIL;
+  auto &by_addr = impl_->by_addr_;
+  Conn &c = *std::exchange(by_addr[addr], nullptr);
+  if (c.addr != addr)
+    return; // it keeps the name that it goes by
+  const auto other = c.aliased ? std::find(by_addr.begin(), by_addr.end(), &c) : by_addr.end();
+  c.addr =
+      other == by_addr.end() ? FI_ADDR_NOTAVAIL : static_cast<fi_addr_t>(other - by_addr.begin());
   impl_->messenger_.source_known(c);
 }
 

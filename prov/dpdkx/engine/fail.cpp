@@ -20,7 +20,9 @@ void Endpoint::Impl::doom(Conn &c, int error) {
 // Takes it out of all tables by which it could be found.
 void Endpoint::Impl::detach(Conn &c) {
   by_address_.erase(&c);
-  if (c.addr < by_addr_.size() && by_addr_[c.addr] == &c)
+  if (c.aliased)
+    std::replace(by_addr_.begin(), by_addr_.end(), &c, static_cast<Conn *>(nullptr));
+  else if (c.addr < by_addr_.size() && by_addr_[c.addr] == &c)
     by_addr_[c.addr] = nullptr;
 }
 

@@ -110,7 +110,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void refused(Conn &);
   void path_came_up(Conn &);
   void on_path_event(Attachment &, const link::PathEvent &);
-  void on_path_gone(Attachment &, link::PathId, Conn *);
+  void on_path_gone(Attachment &, link::PathId, Conn *, int error);
   void set_path(Attachment &, link::PathId, const Conn *);
   Conn *on_path(const Attachment &, link::PathId) const; // null: nobody's
   void end_dialling(Conn &);

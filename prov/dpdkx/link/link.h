@@ -53,7 +53,8 @@ enum class PathEventKind : std::uint8_t {
   accepted,  // a peer opened a path to this port (links with connections)
   up,        // open_path() has been resolved; datagrams can flow
   failed,    // open_path() came to nothing; `error` says why; path is closed by the caller
-  peer_gone, // the peer's process or endpoint has ended, and everything it sent has been polled
+  peer_gone, // the peer's process or endpoint has ended, or refuses (`error`), and everything it
+             // sent has been polled
 };
 
 struct PathEvent {

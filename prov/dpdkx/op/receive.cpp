@@ -59,7 +59,9 @@ Messenger::Place Messenger::claim_place(RxOp &op, std::uint64_t total) {
   Place place{op.used, std::min<std::uint64_t>(total, op.memory.len - op.used)};
   ++op.landing;
   op.used += place.room;
-  op.spent = !(op.flags & FI_MULTI_RECV) || op.memory.len - op.used < min_multi_recv;
+  // Without a minimum a buffer is full when it is, and not never.
+  const std::size_t least = std::max<std::size_t>(min_multi_recv, 1);
+  op.spent = !(op.flags & FI_MULTI_RECV) || op.memory.len - op.used < least;
   if (op.spent && op.posted) {
     matcher(op.flags).remove(op);
     op.posted = false;

@@ -178,10 +178,11 @@ void HostPort::hear_guest(std::uint32_t slot) {
     return;
   const char *why = "it doesn't speak the host link's protocol";
   if (result == 0) {
-    why = hello_fault(hello);
-    result = why != nullptr ? -EPROTO : admit(guest, hello, memfd);
-    if (why == nullptr)
+    why = hello_fault(hello, result);
+    if (why == nullptr) {
+      result = admit(guest, hello, memfd);
       why = "its memory can't be mapped, or is not as it must be";
+    }
   }
   if (result == -EMFILE)
     why = "too many open files (RLIMIT_NOFILE)";

@@ -70,11 +70,14 @@ Hello make_hello(const Address &from, std::uint32_t ring_bytes, std::uint32_t ma
   return hello;
 }
 
-const char *hello_fault(const Hello &hello) {
+const char *hello_fault(const Hello &hello, int &status) {
+  status = -EPROTO;
   if (std::memcmp(hello.magic, hello_magic, sizeof(hello.magic)) != 0)
     return "it doesn't speak the host link's protocol";
-  if (hello.version != handshake_version)
+  if (hello.version != handshake_version) {
+    status = -EPROTONOSUPPORT;
     return "it speaks another version of the host link's protocol";
+  }
   if (ring_size_fault(hello.ring_bytes) != nullptr)
     return "its ring size is impossible";
   if (hello.max_datagram == 0 || hello.max_datagram > ring_capacity(hello.ring_bytes))

@@ -39,8 +39,8 @@ static_assert(sizeof(Welcome) == 16);
 
 Hello make_hello(const Address &from, std::uint32_t ring_bytes, std::uint32_t max_datagram,
                  std::uint64_t start);
-// What is wrong with a Hello; null if nothing.
-const char *hello_fault(const Hello &hello);
+// What is wrong with a Hello; null if nothing. `status`: what to answer then.
+const char *hello_fault(const Hello &hello, int &status);
 
 // 0 or negative errno.
 int send_hello(const Fd &socket, const Hello &hello, const Fd &memfd);
