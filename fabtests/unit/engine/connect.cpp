@@ -385,13 +385,20 @@ void path__that_is_refused_says_why(void **) {
   assert_int_equal(s.error(), EMFILE);
 }
 
-void alias__of_a_local_peer(void **) {
-  const Address loopback = Address::v4(0x7f000001, 4000);
-  World w;
-  w.options.is_own_address = all_own;
-  w.options.wrap_host = [&](auto port) {
+// The second endpoint also answers at 127.0.0.1.
+const Address loopback = Address::v4(0x7f000001, 4000);
+
+Options second_has_an_alias() {
+  Options o;
+  o.is_own_address = all_own;
+  o.wrap_host = [](auto port) {
     return std::make_unique<Alias>(std::move(port), loopback, address(2));
   };
+  return o;
+}
+
+void alias__of_a_local_peer(void **) {
+  World w(second_has_an_alias());
   Node &a = w.start(On::host), &b = w.start(On::host);
   const fi_addr_t alias = w.book.add(loopback);
   Call &r = b.receive(10), &back = a.receive(20);
@@ -414,10 +421,6 @@ void alias__of_a_local_peer(void **) {
 class TwoNames {
 public:
   TwoNames() {
-    w.options.is_own_address = all_own;
-    w.options.wrap_host = [](auto port) {
-      return std::make_unique<Alias>(std::move(port), loopback, address(2));
-    };
     w.start(On::host), w.start(On::host), w.start(On::host);
     alias = w.book.add(loopback);
     talk(1);
@@ -438,8 +441,7 @@ public:
     return r.done[0].src;
   }
 
-  static inline const Address loopback = Address::v4(0x7f000001, 4000);
-  World w;
+  World w{second_has_an_alias()};
   fi_addr_t alias;
 };
 
@@ -490,14 +492,9 @@ void handshake__after_a_long_pause_is_not_said_twice(void **) {
 
 // However their handshakes fall into each other.
 void alias__while_the_peer_dials_too(void **) {
-  const Address loopback = Address::v4(0x7f000001, 4000);
   for (unsigned head_start = 0; head_start < 12; ++head_start)
     for (const bool alias_first : {true, false}) {
-      World w;
-      w.options.is_own_address = all_own;
-      w.options.wrap_host = [&](auto port) {
-        return std::make_unique<Alias>(std::move(port), loopback, address(2));
-      };
+      World w(second_has_an_alias());
       Node &a = w.start(On::host), &b = w.start(On::host);
       const fi_addr_t alias = w.book.add(loopback);
       Call &r = b.receive(10), &r2 = b.receive(10), &back = a.receive(20);
