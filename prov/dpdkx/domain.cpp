@@ -59,7 +59,8 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
                        info.domain_attr->data_progress, fabric.api_version(), info.addr_format),
       handle_{{}, *this}, fabric_(fabric), device_(std::move(device)),
       traffic_class_(info.domain_attr->tclass), owner_(getpid()),
-      wait_(endpoints_, device_ != nullptr), idle_(fabric.settings().engine.yield_after) {
+      wait_(endpoints_, device_ != nullptr), idle_(fabric.settings().engine.yield_after),
+      pollers_idle_(fabric.settings().engine.yield_after) {
   static fi_ops fid_ops = [] {
     auto t = util_ext::all_missing<fi_ops>();
     t.close = close;

@@ -31,6 +31,7 @@ public:
   static Domain &from(struct fid *f) { return from(reinterpret_cast<fid_domain *>(f)); }
 
   void progress() override;
+  void polled_in_vain() override { pollers_idle_.after_turn(false); }
   util_ext::WaitSource &wait_source() override { return wait_; }
 
   // From start() to stop() the endpoint is driven. After stop() only its owner
@@ -77,6 +78,7 @@ private:
   EndpointSet endpoints_;
   DomainWait wait_;
   Idle idle_;
+  Idle pollers_idle_; // of callers who leave progress to the thread
 
   Background progress_thread_, service_thread_;
   std::atomic<bool> stopping_{false};

@@ -12,6 +12,8 @@ std::uint64_t Cntr::read(const Value &v) noexcept {
     wait_.disarm_fd();
   if (drives_progress_)
     domain_->progress();
+  else
+    domain_->polled_in_vain(); // as far as is known: what the caller waits for, it doesn't say
   if (pollable_) [[unlikely]]
     unread_.store(false);
   return v.load();

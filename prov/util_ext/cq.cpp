@@ -95,8 +95,11 @@ template <class E> ssize_t Cq::read(E *out, std::size_t max, fi_addr_t *src) noe
   const bool found = count() != 0 && max != 0;
   if (!found && drives_progress_)
     domain_->progress();
-  if (count() == 0 && !overrun_.load(std::memory_order_relaxed))
+  if (count() == 0 && !overrun_.load(std::memory_order_relaxed)) {
+    if (!drives_progress_)
+      domain_->polled_in_vain();
     return -FI_EAGAIN;
+  }
 
   ssize_t rc;
   bool progress;

@@ -59,6 +59,9 @@ public:
 
   // Drives every endpoint of the domain once. Any thread, no lock held.
   virtual void progress() = 0;
+  // Under automatic progress, of a read that finds nothing: whoever polls so may hold the processor
+  // that progress waits for.
+  virtual void polled_in_vain() = 0;
   virtual WaitSource &wait_source() = 0;
 
   // Whether objects of this domain must lock for themselves: false only for

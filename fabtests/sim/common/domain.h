@@ -14,6 +14,7 @@ public:
       : util_ext::Domain(provider_for_logs(), threading, FI_PROGRESS_MANUAL, FI_VERSION(1, 17)) {}
 
   void progress() override {}
+  void polled_in_vain() override {}
   util_ext::WaitSource &wait_source() override { return *this; }
 
 private:

@@ -70,6 +70,7 @@ class Domain final : public util_ext::Domain, private util_ext::WaitSource {
 public:
   Domain();
   void progress() override {}
+  void polled_in_vain() override {}
   util_ext::WaitSource &wait_source() override { return *this; }
 
 private:

@@ -77,6 +77,7 @@ void read__drives_progress(void **) {
   Counter d(automatic);
   fi_cntr_read(d.cntr);
   assert_int_equal(automatic.progressed.load(), 0);
+  assert_int_equal(automatic.in_vain.load(), 1);
 }
 
 void wait__ends_at_the_threshold_an_error_or_the_time(void **) {

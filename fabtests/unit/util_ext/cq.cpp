@@ -193,6 +193,14 @@ void read__leaves_progress_to_the_thread_that_has_it(void **) {
   fi_cq_tagged_entry e;
   assert_int_equal(fi_cq_read(q.cq, &e, 1), -FI_EAGAIN);
   assert_int_equal(domain.progressed.load(), 0);
+  assert_int_equal(domain.in_vain.load(), 1); // the thread may be waiting for this processor
+  q.write(1);
+  assert_int_equal(fi_cq_read(q.cq, &e, 1), 1);
+  assert_int_equal(domain.in_vain.load(), 1);
+  fake::Domain manual;
+  Queue own(manual);
+  assert_int_equal(fi_cq_read(own.cq, &e, 1), -FI_EAGAIN);
+  assert_int_equal(manual.in_vain.load(), 0);
 }
 
 // ---- errors

@@ -92,9 +92,10 @@ public:
     if (on_progress)
       on_progress();
   }
+  void polled_in_vain() override { in_vain.fetch_add(1); }
   util_ext::WaitSource &wait_source() override { return source; }
 
-  std::atomic<int> progressed{0};
+  std::atomic<int> progressed{0}, in_vain{0};
   std::function<void()> on_progress; // set before threads start
   Source source;
 };
