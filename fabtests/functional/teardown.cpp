@@ -92,6 +92,31 @@ CASE(sent_then_exited) {
   }
 }
 
+// Both send at once, so that both look for the other. One leaves as soon as it has its message; the
+// other looks for its own only then, when there is as much to see of the leaving.
+CASE(both_sent_then_closed) {
+  for (std::uint64_t round = 0; round < 200; ++round) {
+    std::optional<endpoint> e(std::in_place);
+    e->meet(t);
+    op sent, received;
+    std::array<std::byte, 100> into{};
+    const auto content = payload(into.size(), round);
+    e->trecv(into, round, received);
+    e->tsend(t.other(), content, round, sent);
+    e->tx().wait_ok(sent, fmt::format("send of round {}", round));
+    if (!t.first())
+      t.barrier_without_progress();
+    e->rx().wait_ok(received, fmt::format("message of round {}", round));
+    verify(into, round);
+    e.reset();
+    if (t.first()) {
+      endpoint another;
+      another.rx().expect_silence(std::chrono::milliseconds(2)); // until the end has got about
+      t.barrier_without_progress();
+    }
+  }
+}
+
 // A counter says that the injects are done; then the endpoint is closed.
 CASE(injected_then_closed) {
   for (int round = 0; round < 5; ++round) {

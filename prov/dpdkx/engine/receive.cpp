@@ -66,7 +66,9 @@ void Endpoint::Impl::on_datagram(Attachment &a, const link::RxDatagram &d) {
   if (c->doomed)
     return;
   if (h->type == wire::PacketType::welcome) {
-    on_welcome(*c, in);
+    // Where both sides dialled, what comes by the peer's own path counts even if ours ends first.
+    if (!c->lossless || take_path(*c, a, d))
+      on_welcome(*c, in);
     return;
   }
   if (!c->opened) [[unlikely]] {
