@@ -213,7 +213,7 @@ static bool advance_name(std::string &name, std::size_t n) {
   const std::size_t digits = name.find_last_not_of("0123456789") + 1;
   if (n == 0)
     return true;
-  std::uint64_t number;
+  std::uint64_t number = 0;
   const char *end = name.data() + name.size();
   if (std::from_chars(name.data() + digits, end, number).ec != std::errc())
     return false;

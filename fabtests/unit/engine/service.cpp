@@ -58,6 +58,34 @@ void service__keeps_what_came_before_a_bye(void **) {
   assert_true(back.ok());
 }
 
+// A peer goes and comes back while the application computes: what waited for the one is not for the
+// other.
+void service__gives_a_new_life_nothing_of_the_last(void **) {
+  World w;
+  Node &a = w.start();
+  w.start();
+  w.exchange(0, 1);
+  w.hook = [&](const Departure &d, PacketType t) {
+    return Verdict{.drop = t == PacketType::data && d.from == a.address};
+  };
+  Call &lost = a.send(1, pattern(10)), &waits = a.send(1, pattern(10), {.flags = FI_FENCE});
+  a.computes = true;
+  w.close(1);
+  compute(w, a, 300ms);
+  w.hook = {};
+  Node &b = w.restart(1);
+  Call &hello = b.send(0, pattern(20)), &none = b.receive(10);
+  compute(w, a, 1s);
+  a.computes = false;
+  Call &r = a.receive(20);
+  assert_true(w.finish({&lost, &waits, &hello, &r}, 1s));
+  assert_int_equal(lost.error(), ECONNRESET);
+  assert_int_equal(waits.error(), ECONNRESET);
+  assert_true(hello.ok() && r.holds(pattern(20)));
+  w.run_for(100ms);
+  assert_true(none.open());
+}
+
 void service__sets_sessions_up(void **) {
   World w;
   Node &a = w.start(), &b = w.start();
@@ -189,6 +217,7 @@ void service__without_a_device_or_after_close(void **) {
 static const CMUnitTest cases[] = {
     cmocka_unit_test(service__acknowledges_and_keeps_for_the_next_turn),
     cmocka_unit_test(service__keeps_what_came_before_a_bye),
+    cmocka_unit_test(service__gives_a_new_life_nothing_of_the_last),
     cmocka_unit_test(service__sets_sessions_up),
     cmocka_unit_test(service__completes_nothing),
     cmocka_unit_test(peer__that_computes_for_a_minute_lives),

@@ -268,11 +268,11 @@ Conn *Endpoint::Impl::conn_for(const wire::Hello &hello, Attachment &a, const li
   if (c && (c->doomed || c->port != a.port.get())) {
     if (!c->doomed && c->opened)
       return nullptr; // it is known by the other link
-    // It was being dialled over another link, or its last life is just over.
     Conn *fresh = replace(*c, a);
-    messenger_.hand_over(*c, *fresh);
-    if (!c->doomed)
+    if (!c->doomed) { // it was being dialled over another link
+      messenger_.hand_over(*c, *fresh);
       doom(*c, ECONNRESET);
+    } // else its last life is just over, and what was for that ends with it
     c = fresh;
   }
   if (!c) {
