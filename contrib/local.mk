@@ -22,6 +22,8 @@ subbuild = source='$(srcdir)'; \
 	MAKE='$(MAKE)' '$(srcdir)/contrib/devtools/subbuild' "$$source"
 AM_DISTCHECK_CONFIGURE_FLAGS = $(SUBCONFIGURE_ARGS)
 
+# The other builds get make's jobs from the "+" in front of their lines.
+#
 # Code under a sanitizer is slow: FABTESTS_PATIENCE multiplies the tests' limits,
 # and simulations run with fewer seeds.
 sanitizer_flags = -g1 -O1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
@@ -33,7 +35,7 @@ san_configure = --disable-werror $(SUBCONFIGURE_ARGS)
 # Address and undefined behaviour live well together: check-asan has both. Of
 # the programs only those that are run.
 check-asan:
-	@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+	+@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
 	UBSAN_OPTIONS=print_stacktrace=1 UNLOADABLE_BECAUSE_OF=asan \
 	FABTESTS_PATIENCE=5 SIM_SEEDS_DIVIDED_BY=3; \
 	export ASAN_OPTIONS UBSAN_OPTIONS UNLOADABLE_BECAUSE_OF; \
@@ -45,7 +47,7 @@ check-asan:
 	  -- check check_PROGRAMS='$$(unit_programs) $$(sim_programs) $$(functional_programs)'
 
 check-ubsan:
-	@UBSAN_OPTIONS=print_stacktrace=1; export UBSAN_OPTIONS; \
+	+@UBSAN_OPTIONS=print_stacktrace=1; export UBSAN_OPTIONS; \
 	$(subbuild) ubsan $(san_configure) \
 	  CFLAGS='$(sanitizer_flags) -fsanitize=undefined -fno-sanitize-recover=all' \
 	  CXXFLAGS='$(sanitizer_flags) -fsanitize=undefined -fno-sanitize-recover=all' \
@@ -56,7 +58,7 @@ check-ubsan:
 # ThreadSanitizer knows no address layout but the usual one: setarch -R.
 check-tsan:
 	@test -n '$(tsan_tests)' || { echo 'check-tsan: tsan_tests is empty' >&2; exit 1; }
-	@TSAN_OPTIONS='halt_on_error=1:second_deadlock_stack=1:suppressions=$(abs_top_srcdir)/contrib/devtools/tsan.supp' \
+	+@TSAN_OPTIONS='halt_on_error=1:second_deadlock_stack=1:suppressions=$(abs_top_srcdir)/contrib/devtools/tsan.supp' \
 	UNLOADABLE_BECAUSE_OF=tsan \
 	FABTESTS_PATIENCE=10 FABTESTS_PROGRAMS='$(functional_tsan)'; \
 	export TSAN_OPTIONS UNLOADABLE_BECAUSE_OF FABTESTS_PATIENCE FABTESTS_PROGRAMS; \
@@ -70,7 +72,7 @@ check-tsan:
 # FUZZ_SECONDS per program; reports the lines of wire and session that ran.
 FUZZ_SECONDS = 60
 check-fuzz:
-	@$(subbuild) fuzz $(san_configure) --enable-fuzz --without-dpdk \
+	+@$(subbuild) fuzz $(san_configure) --enable-fuzz --without-dpdk \
 	  CC=clang CXX=clang++ \
 	  CFLAGS='$(sanitizer_flags) $(fuzz_flags)' \
 	  CXXFLAGS='$(sanitizer_flags) $(fuzz_flags)' \
@@ -86,7 +88,7 @@ run-fuzz: $(fuzz_programs)
 
 # Lines that "make check" runs, by folder, and as pages in coverage/html.
 coverage:
-	@$(subbuild) coverage $(san_configure) \
+	+@$(subbuild) coverage $(san_configure) \
 	  CFLAGS='-g -O0 --coverage' CXXFLAGS='-g -O0 --coverage' \
 	  -- check
 	@cd coverage && lcov --quiet --capture --directory . --output-file all.info && \
