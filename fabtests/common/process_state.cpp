@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "common/process_state.h"
 
+#include "common/sanitized.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -12,14 +14,6 @@
 namespace fabtest {
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#elif defined(__has_feature)
-constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool sanitized = false;
-#endif
 
 std::size_t entries(const char *folder) {
   namespace fs = std::filesystem;

@@ -18,6 +18,7 @@ libfabtests_la_SOURCES = \
 	fabtests/common/process_state.cpp fabtests/common/process_state.h \
 	fabtests/common/progress.cpp fabtests/common/progress.h \
 	fabtests/common/rank_process.cpp fabtests/common/rank_process.h \
+	fabtests/common/sanitized.h \
 	fabtests/common/settings.cpp fabtests/common/settings.h \
 	fabtests/common/team.cpp fabtests/common/team.h
 

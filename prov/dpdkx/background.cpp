@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/background.h"
 
-#include <csignal>
+#include "dpdkx/base/signals.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <system_error>
@@ -10,21 +11,6 @@
 namespace dpdkx {
 
 namespace {
-
-// Threads inherit the mask of the one that starts them.
-class AllSignalsBlocked {
-public:
-  AllSignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  AllSignalsBlocked(const AllSignalsBlocked &) = delete;
-
-private:
-  sigset_t before_;
-};
 
 bool may_run_on(int cpu) {
   cpu_set_t allowed;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // What an application notices of DPDK in its process: nothing.
+#include "common/sanitized.h"
 #include "unit/link_ethdev/hosts.h"
 
 #include <csignal>
@@ -18,17 +19,9 @@ using namespace hosts;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#elif defined(__has_feature)
-constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool sanitized = false;
-#endif
-
 // Sanitizers have memory of their own.
 void skip_if_sanitized() {
-  if (sanitized)
+  if (fabtest::sanitized)
     throw Skip("memory can't be measured under a sanitizer");
 }
 

@@ -8,4 +8,5 @@ base_sources = \
 	prov/dpdkx/base/log.cpp \
 	prov/dpdkx/base/log.h \
 	prov/dpdkx/base/seq.h \
+	prov/dpdkx/base/signals.h \
 	prov/dpdkx/base/slab.h

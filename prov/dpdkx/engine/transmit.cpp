@@ -254,7 +254,7 @@ void Endpoint::Impl::acked(session::TxPacket *packet) {
 // --- What the operation layer asks for
 
 void Endpoint::Impl::await_ack(op::Peer &p) {
-  if (open_.conn == &p && open_.packet)
+  if (open_.conn == &p)
     open_.packet->flags |= wire::packet_flag::ack_soon;
 }
 

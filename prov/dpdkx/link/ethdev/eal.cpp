@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/link/ethdev/eal.h"
 
+#include "dpdkx/base/signals.h"
 #include "dpdkx/link/ethdev/quiet.h"
 #include "dpdkx/net/text.h"
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -76,20 +76,6 @@ std::vector<std::string> eal_arguments(const DeviceOptions &options, const net::
       args.emplace_back(word);
   return args;
 }
-
-class AllSignalsBlocked {
-public:
-  AllSignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  AllSignalsBlocked(const AllSignalsBlocked &) = delete;
-
-private:
-  sigset_t before_;
-};
 
 // DPDK pins the thread that starts it, and its own threads inherit that thread's
 // signal mask: so a thread of our own starts it, which no signal can reach. Data
