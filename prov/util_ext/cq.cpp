@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "util_ext/cq.h"
 
-#include "util_ext/err_data.h"
 #include "util_ext/ops.h"
 
 #include <algorithm>
@@ -9,31 +8,38 @@
 
 namespace util_ext {
 
-struct Cq::Error {
-  std::size_t olen;
-  int err;
-  int prov_errno;
-  ErrData data;
-};
-
 // ---- entries in, entries out
 
 void Cq::write_error(const CompletionError &e) noexcept {
-  Error *error = new (std::nothrow) Error{e.olen, e.err, e.prov_errno, {}};
-  if (error)
-    error->data.assign(e.err_data, e.err_data_size);
+  std::unique_ptr<Error> more;
+  if (e.olen || e.err_data_size)
+    more.reset(new (std::nothrow) Error{e.olen, e.err, e.prov_errno, {}});
+  if (more)
+    more->data.assign(e.err_data, e.err_data_size);
+  Failure failure = more ? Failure(std::move(more)) : Failure(e.err, e.prov_errno);
   std::lock_guard lock(mutex_);
-  if (!error)
-    return overrun(nullptr);
-  ++errors_;
-  append(e.entry, error);
+  if (append(e.entry, failure)) {
+    ++errors_;
+  } else {
+    Error lost{};
+    failure.take(lost);
+  }
 }
 
-void Cq::overrun(Error *error) noexcept {
-  if (error) {
-    --errors_;
-    delete error;
+void Cq::Failure::take(Error &out) noexcept {
+  if (word_ & 1) {
+    out = {0,
+           static_cast<int>(static_cast<std::uint32_t>(word_) >> 1),
+           static_cast<int>(word_ >> 32),
+           {}};
+  } else {
+    const std::unique_ptr<Error> more(reinterpret_cast<Error *>(word_));
+    out = *more;
   }
+  word_ = 0;
+}
+
+void Cq::overrun() noexcept {
   if (!overrun_) {
     const char *advice = domain_->limits.cq_overrun_advice;
     FI_WARN(&domain_->provider(), FI_LOG_CQ,
@@ -67,7 +73,7 @@ template <class E> ssize_t Cq::take(E *out, std::size_t max, fi_addr_t *src) noe
       break;
     piece = std::min(piece, max - done);
     std::size_t n = 0;
-    for (; n < piece && !e[n].error; ++n) {
+    for (; n < piece && !e[n].failure; ++n) {
       fill(out[done + n], e[n].completion);
       if (src)
         src[done + n] = e[n].completion.src;
@@ -84,7 +90,7 @@ template <class E> ssize_t Cq::take(E *out, std::size_t max, fi_addr_t *src) noe
   }
   if (count() == 0)
     return overrun_ ? -FI_EAVAIL : -FI_EAGAIN;
-  return entries_.front()->error ? -FI_EAVAIL : 0;
+  return entries_.front()->failure ? -FI_EAVAIL : 0;
 }
 
 // Entries that are there are served before progress is made; now and then it is
@@ -164,15 +170,13 @@ template <class E> static void set_source(E &out, fi_addr_t src) {
 
 // The oldest entry is an error, or the queue is in overrun. The lock is held.
 ssize_t Cq::report(fi_cq_err_entry &out) noexcept {
-  const Entry *e = entries_.front();
+  Entry *e = entries_.front();
   Completion c;
   if (e) {
-    reported_.reset(e->error);
+    e->failure.take(reported_);
     c = e->completion;
   } else {
-    reported_.reset(new (std::nothrow) Error{0, FI_EOVERRUN, 0, {}});
-    if (!reported_)
-      return -FI_ENOMEM;
+    reported_ = {0, FI_EOVERRUN, 0, {}};
   }
 
   const std::uint32_t api = domain_->api_version();
@@ -182,10 +186,10 @@ ssize_t Cq::report(fi_cq_err_entry &out) noexcept {
   out.buf = c.buf;
   out.data = c.data;
   out.tag = c.tag;
-  out.olen = reported_->olen;
-  out.err = reported_->err;
-  out.prov_errno = reported_->prov_errno;
-  reported_->data.give(out, api, false);
+  out.olen = reported_.olen;
+  out.err = reported_.err;
+  out.prov_errno = reported_.prov_errno;
+  reported_.data.give(out, api, false);
   if (FI_VERSION_GE(api, FI_VERSION(1, 20)))
     set_source(out, c.src);
 
@@ -201,7 +205,7 @@ ssize_t Cq::readerr(fid_cq *cq, fi_cq_err_entry *out, std::uint64_t) noexcept {
   Cq &self = *from(&cq->fid);
   std::lock_guard lock(self.mutex_);
   const Entry *e = self.entries_.front();
-  if (e ? !e->error : !self.overrun_)
+  if (e ? !e->failure : !self.overrun_)
     return -FI_EAGAIN;
   return self.report(*out);
 }
@@ -318,7 +322,8 @@ Cq::Cq(Domain &domain, const fi_cq_attr &attr, fi_ops_cq &ops_cq, void *context)
 
 Cq::~Cq() {
   while (Entry *e = entries_.front()) {
-    delete e->error;
+    if (e->failure)
+      e->failure.take(reported_);
     entries_.pop(1);
   }
 }

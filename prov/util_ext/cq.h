@@ -9,6 +9,7 @@
 #include "util_ext/chunk_queue.h"
 #include "util_ext/completion.h"
 #include "util_ext/domain.h"
+#include "util_ext/err_data.h"
 #include "util_ext/lock.h"
 #include "util_ext/wait.h"
 
@@ -23,10 +24,11 @@ public:
   static int open(Domain &, const fi_cq_attr *, fid_cq **, void *context) noexcept;
 
   // Any thread; locks as the domain's threading level asks. noexcept: an entry
-  // that can't be kept for want of memory puts the queue into overrun.
+  // that can't be kept for want of memory puts the queue into overrun. (An error's
+  // olen and err_data may be left out before that.)
   void write(const Completion &c) noexcept {
     std::lock_guard lock(mutex_);
-    append(c, nullptr);
+    append(c, {});
   }
   void write_error(const CompletionError &) noexcept;
   bool room() const noexcept { // posts may go on
@@ -40,10 +42,31 @@ public:
 
 private:
   friend Object;
-  struct Error; // what an entry of a failed operation has besides
+  struct Error { // what an entry of a failed operation has besides
+    std::size_t olen;
+    int err;
+    int prov_errno;
+    ErrData data;
+  };
+  // An Error where there is more to say than err and prov_errno; else these two.
+  class Failure {
+  public:
+    Failure() = default; // success
+    Failure(int err, int prov_errno) noexcept
+        : word_(std::uintptr_t{static_cast<std::uint32_t>(prov_errno)} << 32 |
+                static_cast<std::uint32_t>(err) << 1 | 1) {}
+    // Owned by whoever ends the entry, by take().
+    explicit Failure(std::unique_ptr<Error> e) noexcept
+        : word_(reinterpret_cast<std::uintptr_t>(e.release())) {}
+    explicit operator bool() const { return word_ != 0; }
+    void take(Error &out) noexcept;
+
+  private:
+    std::uintptr_t word_ = 0;
+  };
   struct Entry {
     Completion completion;
-    Error *error; // null: success
+    Failure failure;
   };
   static constexpr std::size_t chunk_entries = 64;
   static constexpr std::size_t max_size = std::size_t{1} << 32;
@@ -62,16 +85,19 @@ private:
                               std::size_t len) noexcept;
 
   std::size_t count() const noexcept { return count_.load(std::memory_order_acquire); }
-  void append(const Completion &c, Error *error) noexcept {
+  bool append(const Completion &c, Failure failure) noexcept { // false: overrun
     Entry *e = count() < bound_ ? entries_.push() : nullptr;
-    if (!e) [[unlikely]]
-      return overrun(error);
-    *e = {c, error};
+    if (!e) [[unlikely]] {
+      overrun();
+      return false;
+    }
+    *e = {c, failure};
     // Only under the lock, so no read-modify-write.
     count_.store(count() + 1, std::memory_order_release);
     wait_.notify();
+    return true;
   }
-  void overrun(Error *) noexcept;
+  void overrun() noexcept;
   template <class E> ssize_t take(E *out, std::size_t max, fi_addr_t *src) noexcept;
   template <class E> ssize_t read(E *out, std::size_t max, fi_addr_t *src) noexcept;
   template <class E>
@@ -93,7 +119,7 @@ private:
   ChunkQueue<Entry, chunk_entries> entries_;
   Wait wait_;
   const fi_cq_wait_cond wait_cond_;
-  std::unique_ptr<Error> reported_; // owns the err_data that readerr gave out
+  Error reported_{}; // holds the err_data that readerr gave out
 };
 
 } // namespace util_ext

@@ -2,6 +2,7 @@
 #include "lab.h"
 
 #include "dpdkx/base/log.h"
+#include "unit/op/allocations.h"
 
 #include <algorithm>
 
@@ -23,6 +24,8 @@ Node::Node(World &w, const Address &a, On on, const Options &o) : address(a), qu
   }
   if (on != On::host)
     links.device = w.device.attach(a, o.device);
+  if (links.device && o.wrap_device)
+    links.device = o.wrap_device(std::move(links.device));
   engine::Config config = o.config;
   if (config.seed != 0) // each life of each endpoint has its own
     config.seed += static_cast<std::uint64_t>(w.now().time_since_epoch().count()) ^
@@ -34,8 +37,17 @@ Node::Node(World &w, const Address &a, On on, const Options &o) : address(a), qu
 Node::~Node() = default;
 
 ssize_t Node::try_send(Call &c, fi_addr_t to, const SendHow &how) {
+  const op::SendRequest r = request(c, to, how);
   const std::lock_guard lock(endpoint->mutex());
-  return endpoint->send(request(c, to, how));
+  const allocations::Watch watch;
+  return endpoint->send(r);
+}
+
+ssize_t Node::try_receive(Call &c, const ReceiveHow &how) {
+  const op::ReceiveRequest r = request(c, how);
+  const std::lock_guard lock(endpoint->mutex());
+  const allocations::Watch watch;
+  return endpoint->receive(r);
 }
 
 Call &Node::send(fi_addr_t to, Bytes bytes, const SendHow &how) {
@@ -47,10 +59,7 @@ Call &Node::send(fi_addr_t to, Bytes bytes, const SendHow &how) {
 
 Call &Node::receive(std::size_t size, const ReceiveHow &how) {
   Call &c = calls.emplace_back(Bytes(size), how.pieces);
-  {
-    const std::lock_guard lock(endpoint->mutex());
-    assert_int_equal(endpoint->receive(request(c, how)), 0);
-  }
+  assert_int_equal(try_receive(c, how), 0);
   queues.reap();
   return c;
 }
@@ -59,6 +68,7 @@ unsigned Node::turn() {
   unsigned work;
   {
     const std::lock_guard lock(endpoint->mutex());
+    const allocations::Watch watch;
     work = endpoint->turn();
   }
   queues.reap();
@@ -67,6 +77,7 @@ unsigned Node::turn() {
 
 void Node::service() {
   const std::lock_guard lock(endpoint->mutex());
+  const allocations::Watch watch;
   endpoint->service();
 }
 

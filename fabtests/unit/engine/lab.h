@@ -68,8 +68,8 @@ struct Options {
   Profile device, host = Profile::host();
   QueueOptions queues{};
   bool (*is_own_address)(const Address &) = nullptr;
-  // Wraps the host's port, for tests that stand in between.
-  std::function<std::unique_ptr<link::Port>(std::unique_ptr<link::Port>)> wrap_host;
+  // Wraps a port, for tests that stand in between.
+  std::function<std::unique_ptr<link::Port>(std::unique_ptr<link::Port>)> wrap_host, wrap_device;
 
   Options() { config.seed = 1; }
 };
@@ -85,6 +85,7 @@ public:
   Call &send(fi_addr_t to, Bytes, const SendHow & = {});
   Call &receive(std::size_t size, const ReceiveHow & = {});
   ssize_t try_send(Call &, fi_addr_t to, const SendHow & = {});
+  ssize_t try_receive(Call &, const ReceiveHow & = {});
   unsigned turn();
   void service();
   bool quiet(); // nothing to do before something arrives, or a timer is due

@@ -6,6 +6,7 @@ unit_engine_sources = \
 	fabtests/unit/engine/fail.cpp \
 	fabtests/unit/engine/lab.cpp \
 	fabtests/unit/engine/lab.h \
+	fabtests/unit/engine/no_memory.cpp \
 	fabtests/unit/engine/receive.cpp \
 	fabtests/unit/engine/service.cpp \
 	fabtests/unit/engine/timers.cpp \

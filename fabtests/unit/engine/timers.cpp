@@ -27,9 +27,9 @@ struct Fixture {
 
   std::vector<Time> drain() {
     std::vector<Time> order;
-    while (timers.first()) {
+    while (timers.due(never)) {
       order.push_back(timers.next());
-      timers.remove(*timers.first());
+      timers.remove(*timers.due(never));
     }
     return order;
   }
@@ -38,11 +38,11 @@ struct Fixture {
 void timers__of_nobody(void **) {
   Fixture f(1);
   assert_true(f.timers.next() == never);
-  assert_null(f.timers.first());
+  assert_null(f.timers.due(never));
   f.timers.remove(*f.conns[0]);
   f.timers.at_latest(*f.conns[0], never);
   assert_true(f.timers.next() == never);
-  assert_null(f.timers.first());
+  assert_null(f.timers.due(never));
 }
 
 void at_latest__moves_forward_only(void **) {
@@ -55,11 +55,11 @@ void at_latest__moves_forward_only(void **) {
   f.timers.at_latest(a, never);
   assert_true(f.timers.next() == at(10));
   f.timers.at_latest(b, at(5));
-  assert_ptr_equal(f.timers.first(), &b);
+  assert_ptr_equal(f.timers.due(never), &b);
   assert_true(f.timers.next() == at(5));
   f.timers.remove(b);
   f.timers.at_latest(b, at(30)); // anew
-  assert_ptr_equal(f.timers.first(), &a);
+  assert_ptr_equal(f.timers.due(never), &a);
   assert_true(f.drain() == (std::vector{at(10), at(30)}));
 }
 
@@ -80,7 +80,7 @@ void timers__at_one_time_are_all_there(void **) {
     f.timers.at_latest(*c, at(7));
   f.timers.remove(*f.conns[20]);
   std::vector<Conn *> order;
-  while (Conn *c = f.timers.first()) {
+  while (Conn *c = f.timers.due(never)) {
     order.push_back(c);
     f.timers.remove(*c);
   }
@@ -107,8 +107,8 @@ void timers__agree_with_a_sorted_list(void **) {
         model[i] = std::min(model[i], t);
       }
       RC_ASSERT(f.timers.next() == *std::ranges::min_element(model));
-      if (f.timers.first())
-        RC_ASSERT(model[static_cast<std::size_t>(std::ranges::find(f.conns, f.timers.first()) -
+      if (f.timers.due(never))
+        RC_ASSERT(model[static_cast<std::size_t>(std::ranges::find(f.conns, f.timers.due(never)) -
                                                  f.conns.begin())] == f.timers.next());
     }
     std::erase(model, never);

@@ -16,6 +16,25 @@ public:
   ~NoMemory();
 };
 
+// While it lives, allocations are counted that are made under a Watch, and `count` of them fail,
+// from number `first` on, whether they answer null or throw.
+class Shortage {
+public:
+  Shortage(std::size_t first, std::size_t count);
+  ~Shortage();
+  static std::size_t counted();
+};
+
+class Watch {
+public:
+  explicit Watch(bool on = true);
+  ~Watch();
+  Watch(const Watch &) = delete;
+
+private:
+  const bool before_;
+};
+
 // What a scenario keeps after its end: blocks, once pools have grown to what it
 // needs. 0: it gives back everything.
 template <class F> std::size_t kept_by(F &&scenario) {

@@ -114,6 +114,8 @@ PacketNumber Side::commit(Peer &p, std::uint32_t len, const TxOp *source, std::u
   return packet.pn;
 }
 
+void Side::out_of_memory(Peer &p) { violation(p, "no memory"); }
+
 void Side::violation(Peer &p, const char *what) {
   remote(p).violation = what;
   remote(p).failed_later = true;

@@ -48,7 +48,7 @@ struct Remote : Peer {
 
 struct Options {
   bool lossless = false, can_pull = true;
-  std::uint32_t max_frames = 1000;
+  std::uint16_t max_frames = 1000;
   std::uint32_t credit = 256; // units
   std::uint32_t first_mn = 0xfffffffd;
   Limits limits{.tx_size = 64,
@@ -92,6 +92,7 @@ public:
   void want_probe(Peer &p) override { ++remote(p).probes; }
   PacketNumber acked(const Peer &p) const override { return static_cast<const Remote &>(p).acked; }
   void violation(Peer &, const char *what) override;
+  void out_of_memory(Peer &) override;
   int pull(Peer &, std::span<const iovec> local, std::span<const iovec> remote) override;
   std::size_t raw_address(const Peer &, std::byte (&out)[32]) const override;
 

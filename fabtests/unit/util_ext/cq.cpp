@@ -358,20 +358,41 @@ void overrun__is_told_once_and_is_final(void **) {
 void overrun__for_want_of_memory(void **) {
   fake::Domain domain;
   fi_cq_err_entry err{};
-  for (const bool failed : {false, true}) {
-    Queue q(domain);
-    if (failed)
-      q.write(1);
-    {
-      const fake::NoMemory none;
-      failed ? q.write_failure(FI_EIO) : q.write(1);
-    }
-    assert_int_equal(fake::take_log().size(), 1);
-    if (failed)
-      q.read_tag();
-    assert_int_equal(fi_cq_readerr(q.cq, &err, 0), 1);
-    assert_int_equal(err.err, FI_EOVERRUN);
+  Queue q(domain);
+  {
+    const fake::NoMemory none;
+    q.write(1);
   }
+  assert_int_equal(fake::take_log().size(), 1);
+  assert_int_equal(fi_cq_readerr(q.cq, &err, 0), 1);
+  assert_int_equal(err.err, FI_EOVERRUN);
+}
+
+// That it failed is told, if not all about it.
+void error__without_memory_keeps_its_number(void **) {
+  fake::Domain domain;
+  Queue q(domain);
+  q.write(1);
+  {
+    const fake::NoMemory none;
+    const std::uint64_t data = 5;
+    q.impl().write_error({.entry = {.op_context = &domain, .tag = 7},
+                          .olen = 3,
+                          .err = FI_ETRUNC,
+                          .prov_errno = -12,
+                          .err_data = &data,
+                          .err_data_size = sizeof data});
+  }
+  assert_int_equal(fake::take_log().size(), 0);
+  q.read_tag();
+  fi_cq_err_entry err{};
+  assert_int_equal(fi_cq_readerr(q.cq, &err, 0), 1);
+  assert_int_equal(err.err, FI_ETRUNC);
+  assert_int_equal(err.prov_errno, -12);
+  assert_int_equal(err.tag, 7);
+  assert_ptr_equal(err.op_context, &domain);
+  assert_int_equal(err.olen, 0);
+  assert_int_equal(err.err_data_size, 0);
 }
 
 } // namespace
@@ -397,5 +418,6 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(room__of_a_queue_that_left_its_size_open),
     cmocka_unit_test(overrun__is_told_once_and_is_final),
     cmocka_unit_test(overrun__for_want_of_memory),
+    cmocka_unit_test(error__without_memory_keeps_its_number),
 };
 static const unit::Group group{"cq", cases};

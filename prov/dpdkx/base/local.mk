@@ -7,6 +7,7 @@ base_sources = \
 	prov/dpdkx/base/list.h \
 	prov/dpdkx/base/log.cpp \
 	prov/dpdkx/base/log.h \
+	prov/dpdkx/base/room.h \
 	prov/dpdkx/base/seq.h \
 	prov/dpdkx/base/signals.h \
 	prov/dpdkx/base/slab.h

@@ -4,6 +4,7 @@
 // peer may cost next to nothing.
 #pragma once
 
+#include "dpdkx/base/room.h"
 #include "dpdkx/engine/conn_table.h"
 
 #include <vector>
@@ -25,11 +26,13 @@ public:
     }
   }
 
-  void insert(Conn *c) {
-    if ((used_ + 1) * 4 > slots_.size() * 3)
-      grow();
+  // False: no memory.
+  bool insert(Conn *c) {
+    if ((used_ + 1) * 4 > slots_.size() * 3 && !grow())
+      return false;
     put(ConnTable::index_of(*c));
     ++used_;
+    return true;
   }
 
   void erase(const Conn *c) {
@@ -67,12 +70,17 @@ private:
       i = (i + 1) & mask();
     slots_[i] = index;
   }
-  void grow() {
-    std::vector<std::uint32_t> old(slots_.empty() ? 16 : slots_.size() * 2, none);
+  bool grow() {
+    const std::size_t n = slots_.empty() ? 16 : slots_.size() * 2;
+    std::vector<std::uint32_t> old;
+    if (!make_room(old, n))
+      return false;
+    old.resize(n, none);
     old.swap(slots_);
     for (const std::uint32_t index : old)
       if (index != none)
         put(index);
+    return true;
   }
 
   static constexpr std::uint32_t none = 0xffffffff;

@@ -39,10 +39,12 @@ struct Conn : op::Peer {
   // In this order, so that nothing is left empty between them.
   bool in_push : 1 = false, in_ack : 1 = false, doomed : 1 = false;
   bool path_up : 1 = false, opened : 1 = false, probe : 1 = false;
-  bool dialling : 1 = false; // until the path is up: see Impl::dialling_
-  bool aliased : 1 = false;  // several fi_addr_t lead here, `addr` among them
-  Address address;           // as dialled, or as the peer names itself
-  std::uint16_t error = 0;   // positive, once doomed
+  bool dialling : 1 = false;     // until the path is up: see Impl::dialling_
+  bool aliased : 1 = false;      // several fi_addr_t lead here, `addr` among them
+  Address address;               // as dialled, or as the peer names itself
+  std::uint16_t error : 12 = 0;  // positive, once doomed
+  bool ack_listed : 1 = false;   // stands in the list of those that owe an ack, perhaps no more
+  bool settle_later : 1 = false; // service() has seen an ack from it
   link::PathId path = link::PathId::none;
   link::PathId other_path = link::PathId::none; // the peer's own, where both dialled
   std::uint32_t timer_index = 0xffffffff;       // in the timer heap

@@ -4,6 +4,7 @@
 // our token). In chunks, since an idle peer may cost next to nothing.
 #pragma once
 
+#include "dpdkx/base/room.h"
 #include "dpdkx/engine/conn.h"
 
 #include <array>
@@ -23,9 +24,11 @@ public:
     for_each([this](Conn &c) { destroy(c); });
   }
 
-  // Makes a connection whose token is drawn for the number it gets.
+  // Makes a connection whose token is drawn for the number it gets; null: no memory.
   Conn *make(session::Gate &gate, const Address &to, link::Port *port, bool lossless) {
-    const std::uint32_t index = free_index();
+    std::uint32_t index;
+    if (!free_index(index))
+      return nullptr;
     Chunk &chunk = *chunks_[index / chunk_size];
     Conn *c =
         new (chunk.at(index % chunk_size)) Conn(gate, gate.draw_token(index), to, port, lossless);
@@ -79,13 +82,18 @@ private:
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(token));
   }
 
-  std::uint32_t free_index() {
+  bool free_index(std::uint32_t &index) {
     while (first_room_ < chunks_.size() && chunks_[first_room_]->taken == ~std::uint64_t{0})
       ++first_room_;
-    if (first_room_ == chunks_.size())
-      chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
+    if (first_room_ == chunks_.size()) {
+      std::unique_ptr<Chunk> chunk(new (std::nothrow) Chunk);
+      if (!chunk || !make_room(chunks_, chunks_.size() + 1))
+        return false;
+      chunks_.push_back(std::move(chunk));
+    }
     const std::uint64_t taken = chunks_[first_room_]->taken;
-    return first_room_ * chunk_size + static_cast<std::uint32_t>(std::countr_one(taken));
+    index = first_room_ * chunk_size + static_cast<std::uint32_t>(std::countr_one(taken));
+    return true;
   }
 
   std::vector<std::unique_ptr<Chunk>> chunks_;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <utility>
 
 namespace dpdkx::engine {
 
@@ -14,35 +16,50 @@ constexpr Duration last_retry = std::chrono::milliseconds(50);
 constexpr std::uint64_t resets_per_ms = 16;
 } // namespace
 
-Conn *Endpoint::Impl::peer(fi_addr_t addr) {
-  if (addr < by_addr_.size() && by_addr_[addr]) [[likely]]
-    return by_addr_[addr];
+int Endpoint::Impl::find_peer(fi_addr_t addr, Conn *&c) {
+  if (addr < by_addr_.size() && by_addr_[addr]) [[likely]] {
+    c = by_addr_[addr];
+    return 0;
+  }
   Address a;
   if (!book_.lookup(addr, a))
-    return nullptr;
-  Conn *c = by_address_.find(a);
+    return -FI_EINVAL;
+  c = by_address_.find(a);
   if (!c)
     c = dial(a);
+  if (!c)
+    return -FI_ENOMEM;
   set_addr(addr, c);
   if (c->addr == FI_ADDR_NOTAVAIL) {
     c->addr = addr;
     messenger_.source_known(*c);
   }
   c->aliased |= c->addr != addr;
-  return c;
+  return 0;
 }
 
-void Endpoint::Impl::set_addr(fi_addr_t addr, Conn *c) {
+namespace {
+constexpr std::size_t spare = 8; // an eighth: what an idle peer costs counts
+}
+
+bool Endpoint::Impl::set_addr(fi_addr_t addr, Conn *c) {
   if (by_addr_.size() <= addr) {
-    by_addr_.reserve(addr + addr / 8 + 16); // an eighth to spare: eight bytes a peer count
+    if (!make_room(by_addr_, addr + 1, spare))
+      return false;
     by_addr_.resize(addr + 1);
   }
   by_addr_[addr] = c;
+  return true;
 }
 
 Conn *Endpoint::Impl::make_conn(const Address &a, link::Port *port) {
   Conn *c = conns_.make(gate_, a, port, port->traits().lossless);
-  by_address_.insert(c);
+  if (c && !by_address_.insert(c)) {
+    conns_.destroy(*c);
+    c = nullptr;
+  }
+  if (!c)
+    log(LogLevel::warn, [&a] { return "no memory for a session with " + to_string(a); });
   return c;
 }
 
@@ -62,9 +79,11 @@ link::Port *Endpoint::Impl::route(const Address &a, link::PathId &path, int &err
       return host_.port.get();
     }
     if (!device_.port) {
-      log(LogLevel::warn, "peer " + to_string(a) +
-                              " is not on this host, and this endpoint has no device: set "
-                              "FI_DPDKX_DEVICE to a network interface or PCI device");
+      log(LogLevel::warn, [&a] {
+        return "peer " + to_string(a) +
+               " is not on this host, and this endpoint has no device: set "
+               "FI_DPDKX_DEVICE to a network interface or PCI device";
+      });
       error = -EHOSTUNREACH;
       return host_.port.get();
     }
@@ -79,15 +98,32 @@ Conn *Endpoint::Impl::dial(const Address &a) {
   int error = 0;
   link::Port *port = route(a, path, error);
   Conn *c = make_conn(a, port);
-  c->dialling = true;
-  dialling_[c] = {now_};
-  if (error == -ECONNREFUSED)
+  if (!c) {
+    if (error == 0)
+      port->close_path(path);
+    return nullptr;
+  }
+  if (error == 0 && set_path(attachment(*c), path, c))
+    c->path = path;
+  else if (error == 0)
+    port->close_path(path), error = -ENOMEM;
+  if (!begin_dialling(*c))
+    doom(*c, ENOMEM);
+  else if (error == -ECONNREFUSED)
     refused(*c);
   else if (error)
     doom(*c, -error);
-  else
-    set_path(attachment(*c), c->path = path, c);
   return c;
+}
+
+bool Endpoint::Impl::begin_dialling(Conn &c) {
+  try {
+    dialling_[&c] = {now_};
+  } catch (const std::bad_alloc &) {
+    return false;
+  }
+  c.dialling = true;
+  return true;
 }
 
 // Nobody answers there yet: again, for a while.
@@ -109,8 +145,10 @@ void Endpoint::Impl::redial(Conn &c) {
     refused(c);
   else if (error)
     doom(c, -error);
-  else
-    set_path(attachment(c), c.path, &c);
+  else if (!set_path(attachment(c), c.path, &c)) {
+    c.port->close_path(std::exchange(c.path, link::PathId::none));
+    doom(c, ENOMEM);
+  }
 }
 
 void Endpoint::Impl::end_dialling(Conn &c) {
@@ -119,13 +157,17 @@ void Endpoint::Impl::end_dialling(Conn &c) {
   c.dialling = false;
 }
 
-void Endpoint::Impl::set_path(Attachment &a, link::PathId path, const Conn *c) {
+bool Endpoint::Impl::set_path(Attachment &a, link::PathId path, const Conn *c) {
   const auto i = static_cast<std::uint32_t>(path);
   if (a.by_path.size() <= i) {
-    a.by_path.reserve(i + i / 8 + 16);
+    if (!c)
+      return true;
+    if (!make_room(a.by_path, i + 1, spare))
+      return false;
     a.by_path.resize(i + 1, no_conn);
   }
   a.by_path[i] = c ? ConnTable::index_of(*c) : no_conn;
+  return true;
 }
 
 Conn *Endpoint::Impl::on_path(const Attachment &a, link::PathId path) const {
@@ -179,8 +221,7 @@ void Endpoint::Impl::on_path_gone(Attachment &a, link::PathId path, Conn *c, int
 }
 
 void Endpoint::Impl::path_came_up(Conn &c) {
-  if (log_enabled(LogLevel::debug))
-    log(LogLevel::debug, "path to " + to_string(c.address) + " is up");
+  log(LogLevel::debug, [&c] { return "path to " + to_string(c.address) + " is up"; });
   c.path_up = true;
   end_dialling(c);
   if (c.session.state() == session::State::idle)
@@ -234,8 +275,10 @@ void Endpoint::Impl::on_confirm(Attachment &a, const link::RxDatagram &d,
       hello.peer_incarnation != gate_.incarnation())
     return;
   if (gate_.acceptable(hello) != 0) {
-    log(LogLevel::warn, "peer " + to_string(hello.address) +
-                            " is refused: another protocol version or FI_DPDKX_AUTH_KEY");
+    log(LogLevel::warn, [&hello] {
+      return "peer " + to_string(hello.address) +
+             " is refused: another protocol version or FI_DPDKX_AUTH_KEY";
+    });
     return;
   }
   Conn *c = conn_for(hello, a, d);
@@ -245,7 +288,7 @@ void Endpoint::Impl::on_confirm(Attachment &a, const link::RxDatagram &d,
   if (c->session.state() == session::State::dead) { // a new life of that peer
     doom(*c, -c->session.error());
     c = replace(*c, a);
-    if (!take_path(*c, a, d))
+    if (!c || !take_path(*c, a, d))
       return;
     c->session.on_confirm(hello, now_);
   }
@@ -269,6 +312,8 @@ Conn *Endpoint::Impl::conn_for(const wire::Hello &hello, Attachment &a, const li
     if (!c->doomed && c->opened)
       return nullptr; // it is known by the other link
     Conn *fresh = replace(*c, a);
+    if (!fresh)
+      return nullptr;
     if (!c->doomed) { // it was being dialled over another link
       messenger_.hand_over(*c, *fresh);
       doom(*c, ECONNRESET);
@@ -277,6 +322,8 @@ Conn *Endpoint::Impl::conn_for(const wire::Hello &hello, Attachment &a, const li
   }
   if (!c) {
     c = make_conn(hello.address, a.port.get());
+    if (!c)
+      return nullptr; // it will ask again
     c->addr = book_.reverse(hello.address);
     if (c->addr != FI_ADDR_NOTAVAIL && !(c->addr < by_addr_.size() && by_addr_[c->addr]))
       set_addr(c->addr, c);
@@ -318,8 +365,10 @@ bool Endpoint::Impl::join(Conn &alias) {
 // A fresh connection in the place of one that is over.
 Conn *Endpoint::Impl::replace(Conn &old, Attachment &a) {
   const fi_addr_t addr = old.addr;
-  detach(old);
   Conn *c = make_conn(old.address, a.port.get());
+  if (!c)
+    return nullptr;
+  detach(old);
   c->addr = addr;
   if (addr < by_addr_.size())
     by_addr_[addr] = c;
@@ -329,7 +378,10 @@ Conn *Endpoint::Impl::replace(Conn &old, Attachment &a) {
 // Uses the path that a datagram came by, unless the connection has its own.
 bool Endpoint::Impl::take_path(Conn &c, Attachment &a, const link::RxDatagram &d) {
   if (d.path != link::PathId::none && d.path != c.path) {
-    set_path(a, d.path, &c);
+    if (!set_path(a, d.path, &c)) {
+      doom(c, ENOMEM);
+      return false;
+    }
     if (c.path == link::PathId::none) {
       c.path = d.path;
       c.path_up = true;
@@ -340,13 +392,14 @@ bool Endpoint::Impl::take_path(Conn &c, Attachment &a, const link::RxDatagram &d
   }
   if (c.path != link::PathId::none)
     return true;
-  const int error = a.port->open_path(a.port->source(d), c.path);
-  if (error) {
-    doom(c, -error);
-    return false;
+  int error = a.port->open_path(a.port->source(d), c.path);
+  if (error == 0 && !set_path(a, c.path, &c)) {
+    a.port->close_path(std::exchange(c.path, link::PathId::none));
+    error = -ENOMEM;
   }
-  set_path(a, c.path, &c);
-  return true;
+  if (error)
+    doom(c, -error);
+  return error == 0;
 }
 
 void Endpoint::Impl::on_welcome(Conn &c, std::span<const std::byte> body) {
@@ -359,13 +412,23 @@ void Endpoint::Impl::on_welcome(Conn &c, std::span<const std::byte> body) {
   after_handshake(c);
 }
 
+// What a packet carries besides its header and an ack block that rides.
+static std::uint16_t room_for_frames(const Conn &c) {
+  constexpr std::uint32_t riding = wire::packet_header_size + wire::AckBlock::fixed_size;
+  const std::uint32_t reserve = c.lossless ? riding : riding + 4 * 8;
+  return static_cast<std::uint16_t>(
+      std::min<std::uint32_t>(c.session.max_datagram() - reserve, UINT16_MAX));
+}
+
 void Endpoint::Impl::after_handshake(Conn &c) {
   if (c.session.state() == session::State::dead) {
     const int error = -c.session.error();
     if (error == EPROTONOSUPPORT || error == EKEYREJECTED)
-      log(LogLevel::warn, "peer " + to_string(c.address) +
-                              (error == EKEYREJECTED ? " has another FI_DPDKX_AUTH_KEY"
-                                                     : " speaks another protocol version"));
+      log(LogLevel::warn, [&c, error] {
+        return "peer " + to_string(c.address) +
+               (error == EKEYREJECTED ? " has another FI_DPDKX_AUTH_KEY"
+                                      : " speaks another protocol version");
+      });
     doom(c, error);
     return;
   }
@@ -374,23 +437,26 @@ void Endpoint::Impl::after_handshake(Conn &c) {
   if (c.session.proven() && !c.opened && c.path_up) {
     c.opened = true;
     lossy_conns_ += !c.lossless;
-    constexpr std::uint32_t riding = wire::packet_header_size + wire::AckBlock::fixed_size;
-    const std::uint32_t reserve = c.lossless ? riding : riding + 4 * 8;
     messenger_.opened(c, {.tx_first = c.session.first_mn(),
                           .rx_first = c.session.peer_first_mn(),
                           .tx_credit = c.session.peer_first_credit(),
                           .rx_credit = config_.session.first_credit,
-                          .max_frames = c.session.max_datagram() - reserve,
+                          .max_frames = room_for_frames(c),
                           .lossless = c.lossless,
                           .can_pull = c.port->traits().can_pull && config_.pull});
     if (c.session.path_limited())
-      log(LogLevel::warn, "the path to " + to_string(c.address) + " swallows datagrams above " +
-                              std::to_string(c.session.max_datagram()) +
-                              " bytes; set FI_DPDKX_MTU to what it carries");
-    if (log_enabled(LogLevel::info))
-      log(LogLevel::info, "session with " + to_string(c.address) + " is up, frames of " +
-                              std::to_string(c.session.max_datagram()) + " bytes");
+      log(LogLevel::warn, [&c] {
+        return "the path to " + to_string(c.address) + " swallows datagrams above " +
+               std::to_string(c.session.max_datagram()) +
+               " bytes; set FI_DPDKX_MTU to what it carries";
+      });
+    log(LogLevel::info, [&c] {
+      return "session with " + to_string(c.address) + " is up, frames of " +
+             std::to_string(c.session.max_datagram()) + " bytes";
+    });
   }
+  if (c.opened) // the path may have come to carry less
+    c.max_frames = std::min(c.max_frames, room_for_frames(c));
   if (c.opened && c.session.ack_due(now_))
     want_ack(c);
   look_again(c);

@@ -39,6 +39,8 @@ Endpoint::Impl::~Impl() {
     free_packets_ = p->next;
     ::operator delete(static_cast<Packet *>(p));
   }
+  while (Backlog *b = backlog_.pop_front())
+    Backlog::Free{}(b);
 }
 
 Endpoint::Endpoint(const Config &config, const Clock &clock, const Address &self, Links links,
@@ -50,9 +52,9 @@ BurstLock &Endpoint::mutex() { return impl_->mutex_; }
 
 ssize_t Endpoint::send(const op::SendRequest &r) {
   Impl &e = *impl_;
-  Conn *c = e.peer(r.dest);
-  if (!c) [[unlikely]]
-    return -FI_EINVAL;
+  Conn *c = nullptr;
+  if (const int rc = e.find_peer(r.dest, c)) [[unlikely]]
+    return rc;
   if (!c->lossless)
     e.read_clock();
   const ssize_t rc = e.messenger_.send(*c, r);

@@ -13,8 +13,8 @@ void Endpoint::Impl::doom(Conn &c, int error) {
   if (c.doomed)
     return;
   c.doomed = true;
-  c.error = static_cast<std::uint16_t>(error);
-  doomed_.push_back(&c);
+  c.error = static_cast<std::uint16_t>(error) & 0xfff;
+  doomed_.add(c);
 }
 
 // Takes it out of all tables by which it could be found.
@@ -34,22 +34,23 @@ void Endpoint::Impl::bury(Conn &c) {
     open_ = {};
   }
   timers_.remove(c);
-  std::erase(pushes_, &c);
-  std::erase(acks_, &c);
-  for (Backlog &b : backlog_)
-    if (b.conn == &c)
-      b.conn = nullptr;
-  std::replace(settle_later_.begin(), settle_later_.end(), &c, static_cast<Conn *>(nullptr));
+  for (WorkList *list : {&pushes_, &acks_, &settle_later_, &doomed_})
+    list->forget(c);
+  for (Backlog *b = backlog_.front(); b; b = backlog_.next(b))
+    if (b->conn == &c)
+      b->conn = nullptr;
   for (session::TxPacket *p = c.session.take_all(), *next; p; p = next) {
     next = p->next;
     give_packet(static_cast<Packet *>(p));
   }
   if (!closed_ && c.traffic && c.traffic->waits())
-    log(LogLevel::warn, "peer " + to_string(c.address) +
-                            " is lost, and what was under way with it: " + std::strerror(c.error) +
-                            (c.error == EMSGSIZE ? "; the path has come to swallow large "
-                                                   "datagrams: set FI_DPDKX_MTU to what it carries"
-                                                 : ""));
+    log(LogLevel::warn, [&c] {
+      return "peer " + to_string(c.address) +
+             " is lost, and what was under way with it: " + std::strerror(c.error) +
+             (c.error == EMSGSIZE ? "; the path has come to swallow large "
+                                    "datagrams: set FI_DPDKX_MTU to what it carries"
+                                  : "");
+    });
   if (closed_)
     messenger_.abandon(c);
   else

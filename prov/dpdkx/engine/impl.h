@@ -11,10 +11,10 @@
 #include "dpdkx/engine/conn_table.h"
 #include "dpdkx/engine/endpoint.h"
 #include "dpdkx/engine/timers.h"
+#include "dpdkx/engine/work_list.h"
 #include "dpdkx/op/messenger.h"
 
 #include <array>
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -30,9 +30,15 @@ inline constexpr std::uint32_t no_conn = 0xffffffff;
 
 // Frames of an accepted packet, kept while the application was away.
 struct Backlog {
-  Conn *conn; // null: gone since
-  std::uint32_t len;
-  std::unique_ptr<std::byte[]> frames;
+  Conn *conn = nullptr; // null: gone since
+  std::uint32_t len = 0;
+  ListLink<Backlog> link;
+  std::byte frames[];
+
+  struct Free {
+    void operator()(Backlog *b) const { ::operator delete(b); }
+  };
+  using Owner = std::unique_ptr<Backlog, Free>;
 };
 
 struct Endpoint::Impl final : op::Outlet, session::AckSink {
@@ -51,6 +57,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void want_probe(op::Peer &) override;
   PacketNumber acked(const op::Peer &) const override;
   void violation(op::Peer &, const char *what) override;
+  void out_of_memory(op::Peer &) override;
   int pull(op::Peer &, std::span<const iovec> local, std::span<const iovec> remote) override;
   std::size_t raw_address(const op::Peer &, std::byte (&out)[32]) const override;
   // --- session::AckSink
@@ -60,8 +67,11 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   unsigned turn();
   unsigned poll(Attachment &);
   unsigned run_timers();
+  void on_time(Conn &);
+  Time due(const Conn &) const;
   unsigned run_pushes();
   void run_acks();
+  void list_ack(Conn &);
   void look_again(Conn &); // something has changed: its timer may come earlier
   void finish();           // flush, bury the dead
   void refresh_clock();    // as often as it has to be
@@ -69,10 +79,13 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
 
   // --- receive.cpp
   void on_datagram(Attachment &, const link::RxDatagram &);
+  void on_handshake(Attachment &, const link::RxDatagram &, const wire::PacketHeader &,
+                    std::span<const std::byte> body);
   bool checksum_fits(Attachment &, const link::RxDatagram &, const wire::PacketHeader &);
   void on_session_packet(Conn &, const wire::PacketHeader &, std::span<const std::byte> body);
   void take_ack(Conn &, const wire::AckBlock &, std::uint8_t flags);
   void on_frames(Conn &, std::span<const std::byte> frames);
+  Backlog::Owner keep(Conn &, std::span<const std::byte> frames) const; // null: no room
   void run_backlog();
 
   // --- transmit.cpp
@@ -100,19 +113,21 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void give_packet(Packet *);
 
   // --- connect.cpp
-  Conn *peer(fi_addr_t); // null: not in the book
-  void set_addr(fi_addr_t, Conn *);
-  Conn *make_conn(const Address &, link::Port *);
+  // 0; -FI_EINVAL: not in the book; -FI_ENOMEM.
+  int find_peer(fi_addr_t, Conn *&);
+  bool set_addr(fi_addr_t, Conn *); // false: no memory; find_peer() finds it all the same
+  Conn *make_conn(const Address &, link::Port *); // null: no memory
   link::Port *route(const Address &, link::PathId &, int &error);
   bool is_own(const Address &) const;
-  Conn *dial(const Address &);
+  Conn *dial(const Address &); // null: no memory
+  bool begin_dialling(Conn &);
   void redial(Conn &);
   void refused(Conn &);
   void path_came_up(Conn &);
   void on_path_event(Attachment &, const link::PathEvent &);
   void on_path_gone(Attachment &, link::PathId, Conn *, int error);
-  void set_path(Attachment &, link::PathId, const Conn *);
-  Conn *on_path(const Attachment &, link::PathId) const; // null: nobody's
+  bool set_path(Attachment &, link::PathId, const Conn *); // false: no memory
+  Conn *on_path(const Attachment &, link::PathId) const;   // null: nobody's
   void end_dialling(Conn &);
   void on_hello(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
   void on_challenge(const wire::PacketHeader &, std::span<const std::byte>);
@@ -136,7 +151,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   // --- service.cpp
   void service();
   bool serving_ = false; // in service(): frames go to the backlog, nothing completes
-  std::vector<Conn *> settle_later_;
+  WorkList settle_later_;
 
   const Config config_;
   const Clock &clock_;
@@ -152,16 +167,14 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   AddressTable by_address_{conns_};
   std::unordered_map<const Conn *, Dialling> dialling_; // those with the flag
   Timers timers_;
-  // Each with its flag in the connection; entries whose flag is down are passed over.
-  std::vector<Conn *> pushes_, acks_, doomed_;
-  std::vector<Conn *> round_; // of the pushes under way
-  std::deque<Backlog> backlog_;
+  WorkList pushes_, acks_, doomed_;
+  WorkList round_; // those of one list that are being looked at
+  List<Backlog, &Backlog::link> backlog_;
   std::size_t backlog_bytes_ = 0;
 
   Open open_;
   session::TxPacket *free_packets_ = nullptr;
   std::uint32_t packet_room_ = 0; // bytes of frames that a kept packet holds
-  std::vector<std::byte> control_buffer_;
 
   std::array<link::RxDatagram, 32> burst_; // of the poll under way
   std::array<link::PathEvent, 8> events_;

@@ -12,4 +12,5 @@ engine_sources = \
 	prov/dpdkx/engine/service.cpp \
 	prov/dpdkx/engine/timers.h \
 	prov/dpdkx/engine/transmit.cpp \
-	prov/dpdkx/engine/turn.cpp
+	prov/dpdkx/engine/turn.cpp \
+	prov/dpdkx/engine/work_list.h

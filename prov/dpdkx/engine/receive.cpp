@@ -6,6 +6,7 @@
 #include "dpdkx/engine/impl.h"
 
 #include <cstring>
+#include <new>
 
 namespace dpdkx::engine {
 
@@ -37,26 +38,12 @@ void Endpoint::Impl::on_datagram(Attachment &a, const link::RxDatagram &d) {
     ++statistics_.bad_checksum;
     return;
   }
-  if (h->type != wire::PacketType::data && h->type != wire::PacketType::ack) [[unlikely]]
+  if (h->type != wire::PacketType::data && h->type != wire::PacketType::ack) [[unlikely]] {
     read_clock(); // handshakes are timed; before the first there may have been a long pause
-  switch (h->type) {
-  case wire::PacketType::hello:
-    on_hello(a, d, in);
-    return;
-  case wire::PacketType::challenge:
-    on_challenge(*h, in);
-    return;
-  case wire::PacketType::confirm:
-    on_confirm(a, d, in);
-    return;
-  case wire::PacketType::reset:
-    on_reset(a, d, in);
-    return;
-  case wire::PacketType::data:
-  case wire::PacketType::ack:
-  case wire::PacketType::welcome:
-  case wire::PacketType::bye:
-    break;
+    if (h->type != wire::PacketType::welcome && h->type != wire::PacketType::bye) {
+      on_handshake(a, d, *h, in);
+      return;
+    }
   }
   Conn *c = conns_.find(h->token);
   if (!c || c->port != a.port.get()) [[unlikely]] {
@@ -81,6 +68,30 @@ void Endpoint::Impl::on_datagram(Attachment &a, const link::RxDatagram &d) {
     on_session_packet(*c, *h, in);
 }
 
+// Packets that belong to no session, or not yet.
+void Endpoint::Impl::on_handshake(Attachment &a, const link::RxDatagram &d,
+                                  const wire::PacketHeader &h, std::span<const std::byte> body) {
+  switch (h.type) {
+  case wire::PacketType::hello:
+    on_hello(a, d, body);
+    return;
+  case wire::PacketType::challenge:
+    on_challenge(h, body);
+    return;
+  case wire::PacketType::confirm:
+    on_confirm(a, d, body);
+    return;
+  case wire::PacketType::reset:
+    on_reset(a, d, body);
+    return;
+  case wire::PacketType::data:
+  case wire::PacketType::ack:
+  case wire::PacketType::welcome:
+  case wire::PacketType::bye:
+    return;
+  }
+}
+
 void Endpoint::Impl::on_session_packet(Conn &c, const wire::PacketHeader &h,
                                        std::span<const std::byte> body) {
   c.session.heard(now_);
@@ -96,13 +107,18 @@ void Endpoint::Impl::on_session_packet(Conn &c, const wire::PacketHeader &h,
   const bool ack_now = h.flags & wire::packet_flag::ack_now;
   switch (h.type) {
   case wire::PacketType::data: {
-    if (serving_ && backlog_bytes_ > config_.backlog)
+    Backlog::Owner kept;
+    if (serving_ && !(kept = keep(c, body)))
       return; // as if it had been lost
     const session::Accept accept = c.session.accept(h.pn, h.flags, now_);
-    if (accept == session::Accept::fresh) [[likely]]
-      on_frames(c, body);
-    else
+    if (accept != session::Accept::fresh) [[unlikely]] {
       ++statistics_.duplicates;
+    } else if (kept) {
+      backlog_bytes_ += kept->len;
+      backlog_.push_back(kept.release());
+    } else {
+      on_frames(c, body);
+    }
     break;
   }
   case wire::PacketType::ack:
@@ -129,7 +145,10 @@ void Endpoint::Impl::take_ack(Conn &c, const wire::AckBlock &a, std::uint8_t fla
   }
   op::Messenger::note(c, a.processed, a.credit_limit);
   if (serving_) {
-    settle_later_.push_back(&c);
+    if (!c.settle_later) {
+      c.settle_later = true;
+      settle_later_.add(c);
+    }
     return;
   }
   if (!c.traffic)
@@ -140,14 +159,20 @@ void Endpoint::Impl::take_ack(Conn &c, const wire::AckBlock &a, std::uint8_t fla
   op::Messenger::tidy(c);
 }
 
+Backlog::Owner Endpoint::Impl::keep(Conn &c, std::span<const std::byte> frames) const {
+  if (backlog_bytes_ > config_.backlog)
+    return nullptr;
+  void *const memory = ::operator new(sizeof(Backlog) + frames.size(), std::nothrow);
+  if (!memory)
+    return nullptr;
+  Backlog::Owner kept(new (memory) Backlog{});
+  kept->conn = &c;
+  kept->len = static_cast<std::uint32_t>(frames.size());
+  std::memcpy(kept->frames, frames.data(), frames.size());
+  return kept;
+}
+
 void Endpoint::Impl::on_frames(Conn &c, std::span<const std::byte> frames) {
-  if (serving_) {
-    const std::uint32_t len = static_cast<std::uint32_t>(frames.size());
-    backlog_.push_back({&c, len, std::make_unique_for_overwrite<std::byte[]>(len)});
-    std::memcpy(backlog_.back().frames.get(), frames.data(), len);
-    backlog_bytes_ += len;
-    return;
-  }
   const bool was_doomed = c.doomed; // its last packets, kept by service()
   wire::Frame f;
   for (;;) {
@@ -170,23 +195,22 @@ void Endpoint::Impl::on_frames(Conn &c, std::span<const std::byte> frames) {
 // What has been acknowledged counts, although its sender may have gone since.
 void Endpoint::Impl::run_backlog() {
   while (!backlog_.empty()) {
-    const Backlog b = std::move(backlog_.front());
-    backlog_.pop_front();
-    backlog_bytes_ -= b.len;
-    if (b.conn)
-      on_frames(*b.conn, {b.frames.get(), b.len});
+    const Backlog::Owner b(backlog_.pop_front());
+    backlog_bytes_ -= b->len;
+    if (b->conn)
+      on_frames(*b->conn, {b->frames, b->len});
   }
-  std::vector<Conn *> settle;
-  settle.swap(settle_later_);
-  for (Conn *c : settle) {
-    if (!c || !c->traffic)
-      continue;
-    messenger_.settle(*c);
-    if (c->traffic->to_send())
-      want_push(*c);
-    op::Messenger::tidy(*c);
-    look_again(*c);
-  }
+  settle_later_.drain(conns_, [this](Conn &c) {
+    const bool due = c.settle_later;
+    c.settle_later = false;
+    if (!due || !c.traffic)
+      return;
+    messenger_.settle(c);
+    if (c.traffic->to_send())
+      want_push(c);
+    op::Messenger::tidy(c);
+    look_again(c);
+  });
 }
 
 } // namespace dpdkx::engine

@@ -5,22 +5,38 @@
 // moves it all the time, costs nothing here.
 #pragma once
 
+#include "dpdkx/base/room.h"
 #include "dpdkx/engine/conn.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace dpdkx::engine {
 
 class Timers {
 public:
-  Time next() const { return heap_.empty() ? never : heap_.front().when; }
-  Conn *first() const { return heap_.empty() ? nullptr : heap_.front().conn; }
+  Time next() const { return heap_.empty() ? missed_ : std::min(missed_, heap_.front().when); }
+  Conn *due(Time now) const { // null: none
+    return heap_.empty() || heap_.front().when > now ? nullptr : heap_.front().conn;
+  }
+
+  // Whether one is due that there was no memory to take up: then all are to be looked at.
+  bool missed(Time now) {
+    if (missed_ > now)
+      return false;
+    missed_ = never;
+    return true;
+  }
 
   // Not later than `when`.
   void at_latest(Conn &c, Time when) {
     if (c.timer_index == none) {
       if (when == never)
         return;
+      if (!make_room(heap_, heap_.size() + 1)) {
+        missed_ = std::min(missed_, when);
+        return;
+      }
       c.timer_index = static_cast<std::uint32_t>(heap_.size());
       heap_.push_back({when, &c});
     } else if (when < heap_[c.timer_index].when) {
@@ -76,6 +92,7 @@ private:
   }
 
   std::vector<Entry> heap_;
+  Time missed_ = never; // when the first is due that is not in the heap
 };
 
 } // namespace dpdkx::engine

@@ -49,7 +49,7 @@ std::byte *Endpoint::Impl::begin_kept(Conn &c, std::uint32_t len) {
     return open_.packet->frames + open_.used;
   if (open_.conn)
     close_open();
-  if (c.session.room() == 0)
+  if (c.session.room() == 0 || c.doomed)
     return nullptr;
   const link::TxRoom room = c.port->reserve(c.path, c.session.max_datagram());
   if (!room.data)
@@ -111,10 +111,13 @@ void Endpoint::Impl::close_open() {
   }
   packet->pn = c.session.next_pn();
   packet->flags |= c.session.ask_for_ack();
-  c.session.sent(packet,
-                 static_cast<std::uint32_t>(wire::packet_header_size + packet->frames_len +
-                                            packet->source_len),
-                 now_);
+  const std::size_t len = wire::packet_header_size + packet->frames_len + packet->source_len;
+  if (!c.session.sent(packet, static_cast<std::uint32_t>(len), now_)) [[unlikely]] {
+    c.port->cancel(c.path, room);
+    give_packet(packet);
+    doom(c, ENOMEM);
+    return;
+  }
   transmit(c, *packet, room);
   look_again(c);
 }
@@ -263,7 +266,7 @@ void Endpoint::Impl::want_push(op::Peer &p) {
   if (c.in_push || c.doomed)
     return;
   c.in_push = true;
-  pushes_.push_back(&c);
+  pushes_.add(c);
 }
 
 void Endpoint::Impl::want_ack(op::Peer &p) {
@@ -271,7 +274,14 @@ void Endpoint::Impl::want_ack(op::Peer &p) {
   if (c.in_ack || c.doomed)
     return;
   c.in_ack = true;
-  acks_.push_back(&c);
+  list_ack(c);
+}
+
+void Endpoint::Impl::list_ack(Conn &c) {
+  if (c.ack_listed)
+    return;
+  c.ack_listed = true;
+  acks_.add(c);
 }
 
 void Endpoint::Impl::want_ack_soon(op::Peer &p) {
@@ -296,8 +306,17 @@ PacketNumber Endpoint::Impl::acked(const op::Peer &p) const { return conn_of(p).
 
 void Endpoint::Impl::violation(op::Peer &p, const char *what) {
   Conn &c = conn_of(p);
-  log(LogLevel::warn, "peer " + to_string(c.address) + " breaks the protocol: " + what);
+  log(LogLevel::warn,
+      [&] { return "peer " + to_string(c.address) + " breaks the protocol: " + what; });
   doom(c, EPROTO);
+}
+
+void Endpoint::Impl::out_of_memory(op::Peer &p) {
+  Conn &c = conn_of(p);
+  log(LogLevel::warn, [&] {
+    return "no memory for what peer " + to_string(c.address) + " has sent: its session ends";
+  });
+  doom(c, ENOMEM);
 }
 
 int Endpoint::Impl::pull(op::Peer &p, std::span<const iovec> local, std::span<const iovec> remote) {

@@ -62,77 +62,102 @@ unsigned Endpoint::Impl::poll(Attachment &a) {
 
 unsigned Endpoint::Impl::run_timers() {
   unsigned work = 0;
-  while (timers_.next() <= now_) {
-    Conn &c = *timers_.first();
-    timers_.remove(c);
+  while (Conn *const c = timers_.due(now_)) {
+    timers_.remove(*c);
     ++work;
-    if (c.dialling && dialling_[&c].retry_at <= now_) {
-      redial(c);
-      continue;
-    }
-    c.session.on_time(now_);
-    if (c.session.state() == session::State::dead) {
-      doom(c, -c.session.error());
-      continue;
-    }
-    if (c.path_up)
-      send_control(c);
-    resend(c);
-    if (c.session.probe_due(now_)) {
-      c.probe = true;
-      send_ack(c);
-    } else if (c.session.ack_due(now_)) {
-      send_ack(c);
-    }
-    look_again(c);
+    on_time(*c);
   }
+  if (timers_.missed(now_)) [[unlikely]]
+    conns_.for_each([&](Conn &c) {
+      if (!c.doomed && due(c) <= now_) {
+        ++work;
+        on_time(c);
+      } else {
+        look_again(c);
+      }
+    });
   return work;
+}
+
+void Endpoint::Impl::on_time(Conn &c) {
+  if (c.dialling && dialling_[&c].retry_at <= now_) {
+    redial(c);
+    return;
+  }
+  c.session.on_time(now_);
+  if (c.session.state() == session::State::dead) {
+    doom(c, -c.session.error());
+    return;
+  }
+  if (c.path_up)
+    send_control(c);
+  resend(c);
+  if (c.session.probe_due(now_)) {
+    c.probe = true;
+    send_ack(c);
+  } else if (c.session.ack_due(now_)) {
+    send_ack(c);
+  }
+  look_again(c);
+}
+
+Time Endpoint::Impl::due(const Conn &c) const {
+  if (c.lossless && c.opened)
+    return never; // death is the link's to tell, and nothing else is timed
+  return std::min(c.session.deadline(), c.dialling ? dialling_.at(&c).retry_at : never);
 }
 
 // Sessions whose operations found no room, or have become ready.
 unsigned Endpoint::Impl::run_pushes() {
   unsigned work = 0;
   round_.swap(pushes_);
-  for (Conn *c : round_) {
-    c->in_push = false;
-    if (c->doomed)
-      continue;
-    const MessageNumber before = c->tx_next;
-    if (messenger_.push(*c))
-      want_push(*c);
-    work += c->tx_next != before;
-    op::Messenger::tidy(*c);
-    look_again(*c);
-  }
-  round_.clear();
+  round_.drain(conns_, [&](Conn &c) {
+    if (!c.in_push)
+      return;
+    c.in_push = false;
+    if (c.doomed)
+      return;
+    const MessageNumber before = c.tx_next;
+    if (messenger_.push(c))
+      want_push(c);
+    work += c.tx_next != before;
+    op::Messenger::tidy(c);
+    look_again(c);
+  });
   return work;
 }
 
 void Endpoint::Impl::run_acks() {
   close_open(); // its ack may ride there
-  for (Conn *c : acks_) {
-    if (!c->opened)
-      c->in_ack = false;
-    if (c->in_ack && !c->doomed)
-      send_ack(*c);
-  }
-  std::erase_if(acks_, [](const Conn *c) { return !c->in_ack; });
+  round_.swap(acks_);
+  round_.drain(conns_, [this](Conn &c) {
+    c.ack_listed = false;
+    if (!c.opened)
+      c.in_ack = false;
+    if (!c.in_ack || c.doomed)
+      return;
+    send_ack(c);
+    if (c.in_ack) // no room
+      list_ack(c);
+  });
 }
 
-// A session's next deadline has changed.
+// A session's next deadline has changed, or the session has come to its end.
 void Endpoint::Impl::look_again(Conn &c) {
   if (c.doomed)
     return;
+  if (c.session.state() == session::State::dead) {
+    doom(c, -c.session.error());
+    return;
+  }
   if (!c.lossless)
     c.session.set_waiting(c.traffic && c.traffic->waits(), now_);
   else if (c.opened) {
-    timers_.remove(c); // death is the link's to tell, and nothing else is timed
+    timers_.remove(c);
     return;
   }
   // Never at once: what is overdue now is so for want of room, in the next turn too.
-  const Time retry = c.dialling ? dialling_[&c].retry_at : never;
-  const Time due = std::min(c.session.deadline(), retry);
-  timers_.at_latest(c, std::max(due, now_ + Duration(1)));
+  timers_.at_latest(c, std::max(due(c), now_ + Duration(1)));
 }
 
 void Endpoint::Impl::finish() {
@@ -147,9 +172,12 @@ void Endpoint::Impl::finish() {
   if (!doomed_.empty() && !closed_)
     run_backlog();           // first what they have said
   while (!doomed_.empty()) { // burying one may doom another
-    Conn *c = doomed_.back();
-    doomed_.pop_back();
-    bury(*c);
+    WorkList dying;
+    dying.swap(doomed_);
+    dying.drain(conns_, [this](Conn &c) {
+      if (c.doomed)
+        bury(c);
+    });
   }
 }
 

@@ -115,9 +115,9 @@ void Messenger::execute_parts(Peer &p, const wire::MessageFrame &f, RxOp *op) {
   const std::uint32_t charge = charge_of(f.total);
   const std::uint64_t flags = completion_flags(f.tagged, f.flags);
   spend(p, charge);
-  Landing *l = landings_.take();
+  Landing *l = traffic(p) ? landings_.take() : nullptr;
   if (!l) {
-    outlet_.violation(p, "no memory for a message in parts");
+    outlet_.out_of_memory(p);
     return;
   }
   l->peer = &p;
@@ -150,7 +150,7 @@ void Messenger::execute_parts(Peer &p, const wire::MessageFrame &f, RxOp *op) {
   }
   if (f.flags & wire::frame_flag::want_processed)
     p.owes_processed = true;
-  traffic(p).assemblies.push_back(l);
+  p.traffic->assemblies.push_back(l);
   assemble(*l, 0, f.payload, f.len);
 }
 
@@ -207,7 +207,7 @@ void Messenger::execute(Peer &p, const wire::RtsFrame &f) {
   u->rts.reset(new (std::nothrow) wire::RtsFrame(f));
   if (!u->rts) {
     give_unexpected(*u);
-    outlet_.violation(p, "no memory for a request to send");
+    outlet_.out_of_memory(p);
     return;
   }
   m.add(*u);
@@ -224,7 +224,14 @@ bool Messenger::hold(Peer &p, MessageNumber mn, const wire::Frame &f) {
   const bool request = f.type == wire::FrameType::rts;
   const std::byte *payload = segment ? f.segment.payload : f.message.payload;
   const std::size_t len = request ? 0 : segment ? f.segment.len : f.message.len;
-  auto *h = new HeldFrame{{}, mn, f, std::make_unique_for_overwrite<std::byte[]>(len)};
+  Traffic *const t = traffic(p);
+  std::unique_ptr<HeldFrame> h(t ? new (std::nothrow) HeldFrame{{}, mn, f, nullptr} : nullptr);
+  if (h)
+    h->payload.reset(new (std::nothrow) std::byte[len]);
+  if (!h || !h->payload) {
+    outlet_.out_of_memory(p);
+    return true;
+  }
   if (len)
     std::memcpy(h->payload.get(), payload, len);
   if (segment)
@@ -232,11 +239,11 @@ bool Messenger::hold(Peer &p, MessageNumber mn, const wire::Frame &f) {
   else if (!request)
     h->frame.message.payload = h->payload.get();
   // In order of number; what opens a message before its segments.
-  auto &held = traffic(p).held;
+  auto &held = t->held;
   HeldFrame *at = held.front();
   while (at && (at->mn < mn || (at->mn == mn && segment)))
     at = held.next(at);
-  held.insert_before(at, h);
+  held.insert_before(at, h.release());
   return true;
 }
 

@@ -43,7 +43,7 @@ public:
   struct Opening {
     MessageNumber tx_first, rx_first;
     std::uint32_t tx_credit, rx_credit; // units
-    std::uint32_t max_frames;
+    std::uint16_t max_frames;
     bool lossless, can_pull;
   };
   void opened(Peer &, const Opening &);
@@ -77,7 +77,8 @@ private:
   // send.cpp
   bool send_whole(Peer &, const SendRequest &, TxOp *);
   ssize_t enqueue(Peer &, const SendRequest &);
-  TxOp *take_tx(Peer &, const SendRequest &);
+  TxOp *take_tx(Peer &, const SendRequest &); // and the peer has its Traffic
+  ssize_t no_tx() const;                      // why there is none
   enum class Route : std::uint8_t { whole, parts, rendezvous };
   Route route(const Peer &, std::size_t len, std::uint64_t flags, std::uint32_t charge) const;
   bool start(Peer &, TxOp &);      // false: no room
@@ -126,10 +127,11 @@ private:
 
   // receive.cpp
   ssize_t receive_special(const ReceiveRequest &);
-  void peek(const ReceiveRequest &);
+  ssize_t peek(const ReceiveRequest &);
   ssize_t receive_claimed(const ReceiveRequest &);
   void attach(RxOp &, Unexpected &);
   RxOp *take_rx(const ReceiveRequest &);
+  ssize_t no_rx() const; // why there is none
   struct Place {
     std::size_t base;   // in the receive's memory
     std::uint64_t room; // bytes of the message that fit
@@ -154,7 +156,7 @@ private:
   void fail_landings(Peer &, int error);
   void fail_unexpected(Peer &);
   void release_window(Peer &);
-  Traffic &traffic(Peer &);
+  static Traffic *traffic(Peer &); // null: no memory
 
   util_ext::Matcher &matcher(std::uint64_t flags) {
     return flags & FI_TAGGED ? tagged_ : untagged_;

@@ -39,6 +39,8 @@ public:
 
   // The peer breaks the protocol: it is to be failed once this turn is over.
   virtual void violation(Peer &, const char *what) = 0;
+  // There is no memory for what the peer has sent: the same.
+  virtual void out_of_memory(Peer &) = 0;
 
   // Reads the peer's memory; see link::Port::pull.
   virtual int pull(Peer &, std::span<const iovec> local, std::span<const iovec> remote) = 0;

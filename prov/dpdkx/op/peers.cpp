@@ -27,10 +27,10 @@ Messenger::~Messenger() {
   tx_.for_each_taken([](TxOp &op) { delete[] op.owned; });
 }
 
-Traffic &Messenger::traffic(Peer &p) {
+Traffic *Messenger::traffic(Peer &p) {
   if (!p.traffic)
-    p.traffic = std::make_unique<Traffic>();
-  return *p.traffic;
+    p.traffic.reset(new (std::nothrow) Traffic);
+  return p.traffic.get();
 }
 
 void Messenger::opened(Peer &p, const Opening &o) {
@@ -40,7 +40,7 @@ void Messenger::opened(Peer &p, const Opening &o) {
   p.tx_limit = o.tx_credit;
   p.rx_used = p.rx_released = 0;
   p.rx_window = p.rx_told = first_window_ = o.rx_credit;
-  p.max_frames = static_cast<std::uint16_t>(std::min<std::uint32_t>(o.max_frames, UINT16_MAX));
+  p.max_frames = o.max_frames;
   p.lossless = o.lossless;
   p.can_pull = o.can_pull;
   if (p.traffic && p.traffic->to_send())
@@ -64,8 +64,9 @@ void Messenger::source_known(Peer &p) {
 }
 
 void Messenger::hand_over(Peer &from, Peer &to) {
-  if (!from.traffic)
+  if (!from.traffic || from.traffic->pending.empty())
     return;
+  Traffic *const there = traffic(to);
   auto &pending = from.traffic->pending;
   for (TxOp *op = pending.front(), *next; op; op = next) {
     next = pending.next(op);
@@ -73,9 +74,12 @@ void Messenger::hand_over(Peer &from, Peer &to) {
       continue; // parts of it have gone by the old session: it ends with that
     pending.erase(op);
     op->peer = &to;
-    traffic(to).pending.push_back(op);
+    if (there)
+      there->pending.push_back(op);
+    else
+      end(*op, FI_ENOMEM);
   }
-  if (to.traffic && to.traffic->to_send())
+  if (there && there->to_send())
     outlet_.want_push(to);
 }
 

@@ -2,6 +2,7 @@
 //
 // Receives: posted, matched with what has already come, peeked at, claimed,
 // cancelled; and how they end.
+#include "dpdkx/base/room.h"
 #include "dpdkx/op/messenger.h"
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 namespace dpdkx::op {
 
 // --- Posting
+
+ssize_t Messenger::no_rx() const { return rx_.taken() < rx_.limit() ? -FI_ENOMEM : -FI_EAGAIN; }
 
 RxOp *Messenger::take_rx(const ReceiveRequest &r) {
   RxOp *op = rx_.take();
@@ -34,7 +37,7 @@ ssize_t Messenger::receive(const ReceiveRequest &r) {
     return receive_special(r);
   RxOp *op = take_rx(r);
   if (!op)
-    return -FI_EAGAIN;
+    return no_rx();
   util_ext::Matcher &m = matcher(r.flags);
   while (!op->spent && m.unexpected_count()) {
     auto *u = static_cast<Unexpected *>(m.find_unexpected(op->tag, op->ignore, op->src));
@@ -107,7 +110,7 @@ void Messenger::attach(RxOp &op, Unexpected &u) {
 // A receive meets a request to send.
 void Messenger::land_request(RxOp &op, Peer &p, const wire::RtsFrame &f, std::uint64_t flags,
                              const Place &place) {
-  Landing *l = landings_.take();
+  Landing *l = traffic(p) ? landings_.take() : nullptr;
   if (!l) {
     send_fin(p, f.sender, FI_ENOMEM);
     receive_done(op, &p, p.addr, {f.total, 0, flags, f.tag, f.data, place.base}, FI_ENOMEM);
@@ -135,26 +138,26 @@ void Messenger::land_request(RxOp &op, Peer &p, const wire::RtsFrame &f, std::ui
 // --- Peek, claim, discard
 
 ssize_t Messenger::receive_special(const ReceiveRequest &r) {
-  if (r.flags & FI_PEEK) {
-    peek(r);
-    return 0;
-  }
+  if (r.flags & FI_PEEK)
+    return peek(r);
   return r.flags & FI_CLAIM ? receive_claimed(r) : -FI_EINVAL;
 }
 
-void Messenger::peek(const ReceiveRequest &r) {
+ssize_t Messenger::peek(const ReceiveRequest &r) {
   util_ext::Matcher &m = matcher(r.flags);
   const std::uint64_t kind = FI_RECV | (r.flags & (FI_MSG | FI_TAGGED));
   const bool tagged = r.flags & FI_TAGGED;
   auto *u = static_cast<Unexpected *>(
       m.find_unexpected(tagged ? r.tag : 0, tagged ? r.ignore : 0, r.src));
   if (!completers_.rx_cq)
-    return;
+    return 0;
+  if (u && (r.flags & FI_CLAIM) && !make_room(claimed_, claimed_.size() + 1))
+    return -FI_ENOMEM;
   if (!u) {
     completers_.rx_cq->write_error({.entry = {.op_context = r.context, .flags = kind, .tag = r.tag},
                                     .err = FI_ENOMSG,
                                     .prov_errno = FI_ENOMSG});
-    return;
+    return 0;
   }
   completers_.rx_cq->write({.op_context = r.context,
                             .flags = FI_RECV | u->flags,
@@ -170,6 +173,7 @@ void Messenger::peek(const ReceiveRequest &r) {
     u->claimant = r.context;
     claimed_.push_back(u);
   }
+  return 0;
 }
 
 ssize_t Messenger::receive_claimed(const ReceiveRequest &r) {
@@ -192,7 +196,7 @@ ssize_t Messenger::receive_claimed(const ReceiveRequest &r) {
   }
   RxOp *op = take_rx(r);
   if (!op)
-    return -FI_EAGAIN;
+    return no_rx();
   op->flags &= ~FI_MULTI_RECV;
   claimed_.erase(at);
   attach(*op, *u);
@@ -228,7 +232,7 @@ Unexpected *Messenger::take_unexpected(Peer &p, std::uint64_t flags, std::uint64
     u->payload.reset(new (std::nothrow) std::byte[total ? total : 1]);
   if (!u || (charge && !u->payload)) {
     delete u;
-    outlet_.violation(p, "no memory for an unexpected message");
+    outlet_.out_of_memory(p);
     return nullptr;
   }
   u->kind = UnexpectedKind::whole;

@@ -7,6 +7,7 @@
 #include "dpdkx/op/messenger.h"
 
 #include <algorithm>
+#include <new>
 
 namespace dpdkx::op {
 
@@ -98,10 +99,14 @@ bool Messenger::send_control(Peer &p, const ControlFrame &c) {
 
 // At once if there is room; else it waits, before all else that is to be sent.
 void Messenger::send_or_queue(Peer &p, const ControlFrame &c) {
-  Traffic &t = traffic(p);
-  if (t.control.empty() && send_control(p, c))
+  if ((!p.traffic || p.traffic->control.empty()) && send_control(p, c))
     return;
-  t.control.push_back(new ControlFrame(c));
+  auto *const waiting = traffic(p) ? new (std::nothrow) ControlFrame(c) : nullptr;
+  if (!waiting) {
+    outlet_.out_of_memory(p);
+    return;
+  }
+  p.traffic->control.push_back(waiting);
   outlet_.want_push(p);
 }
 
@@ -182,7 +187,7 @@ void Messenger::begin_rendezvous(Landing &l) {
     rendezvous_done(l);
     return;
   }
-  traffic(p).receiving.push_back(&l);
+  p.traffic->receiving.push_back(&l);
   if (l.regions && p.lossless && p.can_pull && limits_.pull) {
     l.pulling = true;
     pulls_.push_back(&l);

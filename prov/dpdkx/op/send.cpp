@@ -71,7 +71,7 @@ ssize_t Messenger::send(Peer &p, const SendRequest &r) {
       if (!ends_when_handed_over(p, r.flags)) {
         op = take_tx(p, r);
         if (!op)
-          return -FI_EAGAIN;
+          return no_tx();
       }
       if (send_whole(p, r, op))
         return 0;
@@ -136,8 +136,10 @@ bool Messenger::send_whole(Peer &p, const SendRequest &r, TxOp *op) {
   return true;
 }
 
+ssize_t Messenger::no_tx() const { return tx_.taken() < tx_.limit() ? -FI_ENOMEM : -FI_EAGAIN; }
+
 TxOp *Messenger::take_tx(Peer &p, const SendRequest &r) {
-  TxOp *op = tx_.take();
+  TxOp *op = traffic(p) ? tx_.take() : nullptr;
   if (!op)
     return nullptr;
   op->peer = &p;
@@ -155,10 +157,9 @@ TxOp *Messenger::take_tx(Peer &p, const SendRequest &r) {
 }
 
 ssize_t Messenger::enqueue(Peer &p, const SendRequest &r) {
-  Traffic &t = traffic(p);
   TxOp *op = take_tx(p, r);
   if (!op)
-    return -FI_EAGAIN;
+    return no_tx();
   if (r.flags & FI_INJECT && r.len) {
     op->owned = new (std::nothrow) std::byte[r.len];
     if (!op->owned) {
@@ -169,6 +170,7 @@ ssize_t Messenger::enqueue(Peer &p, const SendRequest &r) {
     const iovec all{op->owned, r.len};
     op->memory.set(&all, 1, r.len);
   }
+  Traffic &t = *p.traffic;
   t.pending.push_back(op);
   if (t.pending.front() == op && p.max_frames != 0)
     push(p);
@@ -184,7 +186,7 @@ void Messenger::sent(Peer &p, TxOp &op) {
     return;
   }
   op.stage = TxStage::waiting;
-  Traffic &t = traffic(p);
+  Traffic &t = *p.traffic;
   if (op.flags & FI_DELIVERY_COMPLETE) {
     t.awaiting_processed.push_back(&op);
   } else {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace dpdkx::session {
 
@@ -25,34 +26,46 @@ void SendWindow::List::remove(TxPacket *p) {
   --count;
 }
 
-void SendWindow::grow(PacketNumber next) {
+bool SendWindow::grow(PacketNumber next) {
   const std::uint32_t capacity = std::max(least_capacity, 2 * capacity_);
-  auto ring = std::make_unique<TxPacket *[]>(capacity);
+  std::unique_ptr<TxPacket *[]> ring(new (std::nothrow) TxPacket *[capacity]());
+  if (ring == nullptr)
+    return false;
   for (PacketNumber pn = oldest_; capacity_ != 0 && pn != next; ++pn)
     ring[pn.value & (capacity - 1)] = slot(pn);
   ring_ = std::move(ring);
   capacity_ = capacity;
+  return true;
 }
 
-void SendWindow::sent(TxPacket *p, PacketNumber pn, Time now) {
+bool SendWindow::sent(TxPacket *p, PacketNumber pn, Time now) {
   if (empty()) {
     oldest_ = pn;
     answered_at_ = now;
     probes_ = 0;
     probe_ = false;
   }
-  if (static_cast<std::uint32_t>(pn - oldest_) >= capacity_)
-    grow(pn);
+  if (static_cast<std::uint32_t>(pn - oldest_) >= capacity_ && !grow(pn))
+    return false;
   slot(pn) = p;
   p->pn = pn;
   p->sent_at = p->first_sent_at = now;
   p->tries = 1;
   p->lost = false;
   in_network_.append(p);
+  return true;
 }
 
 const TxPacket *SendWindow::first() const {
   return empty() ? nullptr : ring_[oldest_.value & (capacity_ - 1)];
+}
+
+std::uint32_t SendWindow::largest(PacketNumber next) const {
+  std::uint32_t bytes = 0;
+  for (PacketNumber pn = oldest_; !empty() && pn != next; ++pn)
+    if (const TxPacket *p = ring_[pn.value & (capacity_ - 1)])
+      bytes = std::max(bytes, p->bytes);
+  return bytes;
 }
 
 TxPacket *SendWindow::next_resend(std::uint32_t window) const {

@@ -27,12 +27,13 @@ public:
   std::uint32_t lost() const { return lost_.count; }             // waiting for their resend
   PacketNumber oldest() const { return oldest_; } // first unacknowledged, if not empty
   const TxPacket *first() const;                  // that packet, or null
+  std::uint32_t largest(PacketNumber next) const; // bytes, of all that are here
   // Packet numbers from the oldest unacknowledged up to `next`.
   std::uint32_t span(PacketNumber next) const {
     return empty() ? 0 : static_cast<std::uint32_t>(next - oldest_);
   }
 
-  void sent(TxPacket *, PacketNumber pn, Time);
+  bool sent(TxPacket *, PacketNumber pn, Time);
 
   // What may be sent again now, with `window` packets allowed in the network; or null.
   TxPacket *next_resend(std::uint32_t window) const;
@@ -62,7 +63,7 @@ private:
     void remove(TxPacket *);
   };
   TxPacket *&slot(PacketNumber pn) { return ring_[pn.value & (capacity_ - 1)]; }
-  void grow(PacketNumber next);
+  bool grow(PacketNumber next);
   void take(PacketNumber, AckSink &, RttEstimator &, Time, Round &, AckEvent &, TxPacket &newest);
   void find_lost(const RttEstimator &, const Params &, Time, Round &);
   void to_lost(TxPacket *);

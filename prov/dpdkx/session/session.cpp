@@ -79,18 +79,18 @@ bool Session::in_flight() const { return window_ != nullptr && !window_->tx.empt
 
 PacketNumber Session::acked() const { return in_flight() ? window_->tx.oldest() : next_pn_; }
 
-void Session::sent(TxPacket *p, std::uint32_t bytes, Time now) {
+bool Session::sent(TxPacket *p, std::uint32_t bytes, Time now) {
   const PacketNumber pn = next_pn_++;
   if (lossless_)
-    return;
+    return true;
   if (!waits())
     waits_since_ = now;
   WindowState *const w = window();
-  if (w == nullptr)
-    throw std::bad_alloc();
   p->bytes = bytes;
-  w->tx.sent(p, pn, now);
+  if (w == nullptr || !w->tx.sent(p, pn, now))
+    return false;
   w->round.limited |= w->tx.in_network() >= congestion_.window();
+  return true;
 }
 
 TxPacket *Session::next_resend(Time) {

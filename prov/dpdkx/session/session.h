@@ -91,8 +91,9 @@ public:
   std::uint32_t room() const;
   PacketNumber next_pn() const { return next_pn_; } // what sent() will give
   // The packet leaves now. Lossless: only the number is used, `p` may be null
-  // and is not kept.
-  void sent(TxPacket *p, std::uint32_t bytes, Time);
+  // and is not kept. False: there is no memory to keep it in mind, and the
+  // session is to be failed.
+  bool sent(TxPacket *p, std::uint32_t bytes, Time);
   // Flags that the packet which is sent next had better carry: ack_now when it
   // fills the window, ack_soon when it fills half of it.
   std::uint8_t ask_for_ack() const;

@@ -116,7 +116,7 @@ void Session::limit_datagram(const wire::Hello &h) {
   max_datagram_ = carried;
   path_limited_ = true;
   // What is under way can't be cut into smaller packets: it may have arrived.
-  if (window_ != nullptr && window_->tx.first() != nullptr && window_->tx.first()->bytes > carried)
+  if (window_ != nullptr && window_->tx.largest(next_pn_) > carried)
     fail(-EMSGSIZE);
 }
 

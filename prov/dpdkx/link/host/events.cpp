@@ -6,6 +6,7 @@
 #include "dpdkx/link/host/host_port.h"
 
 #include "dpdkx/base/log.h"
+#include "dpdkx/base/room.h"
 #include "dpdkx/link/host/names.h"
 
 #include <algorithm>
@@ -41,13 +42,12 @@ unsigned HostPort::poll_events(PathEvent *out, unsigned max, Time now) {
     look(now);
   if (!ending_.empty())
     settle_ending();
-  unsigned n = 0;
-  for (; n < max && !events_.empty(); ++n) {
-    out[n] = events_.front();
-    events_.pop_front();
-    if (out[n].kind == PathEventKind::accepted)
-      start_watching(path(out[n].path)); // no datagram comes before its path is known
-  }
+  const auto n = static_cast<unsigned>(std::min<std::size_t>(max, events_.size()));
+  std::copy_n(events_.begin(), n, out);
+  events_.erase(events_.begin(), events_.begin() + n);
+  for (unsigned i = 0; i < n; ++i)
+    if (out[i].kind == PathEventKind::accepted)
+      start_watching(path(out[i].path)); // no datagram comes before its path is known
   return n;
 }
 
@@ -126,8 +126,13 @@ void HostPort::accept_guests() {
     guest.deadline = now_ + hello_within;
     auto slot =
         std::find_if(guests_.begin(), guests_.end(), [](const Guest &g) { return !g.socket; });
-    if (slot == guests_.end())
-      slot = guests_.emplace(slot);
+    if (slot == guests_.end()) {
+      if (!make_room(guests_, guests_.size() + 1)) {
+        refuse(guest, -ENOMEM, "no memory");
+        continue;
+      }
+      slot = guests_.emplace(guests_.end());
+    }
     *slot = std::move(guest);
     const auto index = static_cast<std::uint32_t>(slot - guests_.begin());
     if (add_to_epoll(slot->socket, Source::guest, index) == 0)
@@ -159,9 +164,10 @@ void HostPort::refuse(const Guest &guest, int status, const char *why) {
   ++counters_.rx_dropped;
   if (++refusals_logged_ > refusals_to_log)
     return;
-  log(LogLevel::warn, "host link: " + to_string(bound_) + " refuses a connection from process " +
-                          std::to_string(guest.who.pid) + " of user " +
-                          std::to_string(guest.who.uid) + ": " + why);
+  log(LogLevel::warn, [&] {
+    return "host link: " + to_string(bound_) + " refuses a connection from process " +
+           std::to_string(guest.who.pid) + " of user " + std::to_string(guest.who.uid) + ": " + why;
+  });
 }
 
 void HostPort::hear_guest(std::uint32_t slot) {
@@ -203,7 +209,10 @@ int HostPort::admit(Guest &guest, const Hello &hello, const Fd &memfd) {
   Address peer;
   std::memcpy(peer.ip.data(), hello.ip, peer.ip.size());
   peer.port = hello.port;
-  Path &path = add_path(peer);
+  Path *const added = add_path(peer);
+  if (added == nullptr)
+    return -ENOMEM;
+  Path &path = *added;
   path.end = End::acceptor;
   path.segment = std::move(segment);
   path.socket = std::move(guest.socket);
@@ -258,8 +267,10 @@ void HostPort::hear_peer(Path &path) {
 void HostPort::refused_by_peer(Path &path, std::int32_t status) {
   if (status > 0 || status < -max_errno)
     status = -EPROTO;
-  log(LogLevel::warn, "host link: " + to_string(path.peer) + " refuses a path from " +
-                          to_string(bound_) + ": " + std::strerror(-status));
+  log(LogLevel::warn, [&] {
+    return "host link: " + to_string(path.peer) + " refuses a path from " + to_string(bound_) +
+           ": " + std::strerror(-status);
+  });
   end_path(path, status);
 }
 
@@ -286,24 +297,21 @@ void HostPort::settle_ending() {
 }
 
 void HostPort::retry_connecting() {
-  std::vector<Path *> still;
-  for (Path *const path : std::exchange(connecting_, {})) {
+  std::erase_if(connecting_, [this](Path *path) {
     int result = connect_to(path->peer, path->socket);
-    if (result == -EAGAIN) {
-      still.push_back(path);
-      continue;
-    }
+    if (result == -EAGAIN)
+      return false;
     if (result == 0)
       result = greet(*path);
     if (result == 0) {
       events_.push_back({PathEventKind::up, path->id});
-      continue;
+      return true;
     }
     part_from_peer(*path);
     path->state = Path::State::ended;
     events_.push_back({PathEventKind::failed, path->id, result});
-  }
-  connecting_ = std::move(still);
+    return true;
+  });
   if (!connecting_.empty())
     next_look_ = now_ + look_every_connecting;
 }

@@ -128,9 +128,11 @@ void HostPort::break_path(Path &path, const char *what) {
     return;
   path.broken = true;
   ++counters_.rx_dropped;
-  log(LogLevel::warn, "host link: " + to_string(path.peer) + " (process " +
-                          std::to_string(path.who.pid) + ") wrote over " + what + " shared with " +
-                          to_string(bound_) + ": the path to it is given up");
+  log(LogLevel::warn, [&] {
+    return "host link: " + to_string(path.peer) + " (process " + std::to_string(path.who.pid) +
+           ") wrote over " + what + " shared with " + to_string(bound_) +
+           ": the path to it is given up";
+  });
   end_path(path, -EPROTO);
 }
 
@@ -156,8 +158,10 @@ int HostPort::pull(PathId id, std::span<const iovec> local, std::span<const iove
   const int result = pull_from(from.who.pid, local, remote);
   if (result == -EPERM) {
     from.pull_forbidden = true;
-    log(LogLevel::info, "host link: this system doesn't allow reading the memory of process " +
-                            std::to_string(from.who.pid) + "; large messages are sent in pieces");
+    log(LogLevel::info, [&from] {
+      return "host link: this system doesn't allow reading the memory of process " +
+             std::to_string(from.who.pid) + "; large messages are sent in pieces";
+    });
   }
   // The number may have passed to another process: not if the peer still lives.
   pollfd ends[] = {{from.socket.get(), POLLRDHUP, 0}, {from.process.get(), POLLIN, 0}};

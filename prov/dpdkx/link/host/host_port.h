@@ -7,7 +7,6 @@
 #include "dpdkx/link/host/host_link.h"
 #include "dpdkx/link/host/path.h"
 
-#include <deque>
 #include <vector>
 
 namespace dpdkx::link::host {
@@ -76,7 +75,8 @@ private:
   void wake_if_asleep(Path &path);
 
   // Paths
-  Path &add_path(const Address &peer);
+  Path *add_path(const Address &peer); // null: no memory
+  bool make_room_for_paths(std::size_t n);
   void remove_path(Path &path);
   bool is_self(const Address &peer) const;
   int open_to_self(Path &path);
@@ -85,7 +85,7 @@ private:
   void part_from_peer(Path &path);
   void attach(Path &path, std::uint64_t start_rx, std::uint64_t start_tx,
               std::uint32_t max_rx_datagram);
-  int check_user(const Peer &who, const std::string &what) const;
+  int check_user(const Path &path) const;
   void start_watching(Path &path);
   void stop_watching(Path &path);
 
@@ -114,11 +114,11 @@ private:
   bool armed_ = false;
   bool needs_fence_ = true; // others' barrier_everywhere() doesn't reach this process
 
-  // Looked at in every turn
+  // Of these and of events_, add_path() makes room for all paths: what comes later can't fail.
   std::uint32_t next_watch_ = 0;
   std::vector<Watch> watched_;
   std::vector<Path *> unflushed_, unreleased_, ending_;
-  std::deque<PathEvent> events_;
+  std::vector<PathEvent> events_;
   Time next_look_{};
   PortCounters counters_;
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <new>
 
 namespace dpdkx::link {
 
@@ -44,18 +45,27 @@ std::vector<Address> read_interfaces() {
   return found;
 }
 
+// Under a lock that a child never finds taken. What was known stays so if there is no memory to
+// look again.
+const std::vector<Address> &known(const ForkHold &) noexcept {
+  static auto *const list = new std::vector<Address>; // never destroyed: threads may outlive main()
+  static Time read_at{};
+  const Time now = SystemClock::instance().now();
+  if (list->empty() || now - read_at >= std::chrono::seconds(1)) {
+    try {
+      *list = read_interfaces();
+      read_at = now;
+    } catch (const std::bad_alloc &) {
+    }
+  }
+  return *list;
+}
+
 } // namespace
 
 std::vector<Address> local_addresses() {
-  static auto *const known = new std::vector<Address>;
-  static Time read_at{};
-  const ForkHold lock; // a lock that a child never finds taken
-  const Time now = SystemClock::instance().now();
-  if (known->empty() || now - read_at >= std::chrono::seconds(1)) {
-    *known = read_interfaces();
-    read_at = now;
-  }
-  return *known;
+  const ForkHold lock;
+  return known(lock);
 }
 
 } // namespace host
@@ -63,8 +73,9 @@ std::vector<Address> local_addresses() {
 bool host_address_is_local(const Address &address) {
   if (address.is_loopback())
     return true;
-  const std::vector<Address> own = host::local_addresses();
-  return std::any_of(own.begin(), own.end(), [&](const Address &a) { return a.ip == address.ip; });
+  const host::ForkHold lock;
+  return std::ranges::any_of(host::known(lock),
+                             [&](const Address &a) { return a.ip == address.ip; });
 }
 
 } // namespace dpdkx::link

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <random>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -121,13 +122,17 @@ int listen_at(const Address &wanted, PortRange range, Fd &listener, Address &bou
   return result;
 }
 
-int connect_to(const Address &peer, Fd &socket) {
-  int result = connect_exactly(peer, socket);
-  if (result != -ECONNREFUSED)
-    return result;
-  if (!host_address_is_local(peer))
-    return -EHOSTUNREACH;
-  return connect_exactly(any_address_like(peer), socket);
+int connect_to(const Address &peer, Fd &socket) noexcept {
+  try {
+    const int result = connect_exactly(peer, socket);
+    if (result != -ECONNREFUSED)
+      return result;
+    if (!host_address_is_local(peer))
+      return -EHOSTUNREACH;
+    return connect_exactly(any_address_like(peer), socket);
+  } catch (const std::bad_alloc &) {
+    return -ENOMEM;
+  }
 }
 
 } // namespace dpdkx::link::host

@@ -28,7 +28,7 @@ int listen_at(const Address &wanted, PortRange range, Fd &listener, Address &bou
 // bound to the any address if `peer` is this host. 0; -ECONNREFUSED, or
 // -EHOSTUNREACH if the address isn't even this host's; -EAGAIN if it has more
 // connections waiting than it may; -EMFILE.
-int connect_to(const Address &peer, Fd &socket);
+int connect_to(const Address &peer, Fd &socket) noexcept;
 
 // The any address of `address`'s family, with its port number.
 Address any_address_like(const Address &address);

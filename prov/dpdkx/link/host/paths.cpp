@@ -2,6 +2,7 @@
 #include "dpdkx/link/host/host_port.h"
 
 #include "dpdkx/base/log.h"
+#include "dpdkx/base/room.h"
 #include "dpdkx/link/host/names.h"
 
 #include <algorithm>
@@ -66,7 +67,10 @@ LogLevel level_of(int result) {
 int HostPort::open_path(const Address &peer, PathId &id) {
   if (inherited())
     return -ECHILD;
-  Path &path = add_path(peer);
+  Path *const added = add_path(peer);
+  if (added == nullptr)
+    return -ENOMEM;
+  Path &path = *added;
   int result = is_self(peer) ? open_to_self(path) : connect_to(peer, path.socket);
   if (result == -EAGAIN) {
     connecting_.push_back(&path);
@@ -78,7 +82,7 @@ int HostPort::open_path(const Address &peer, PathId &id) {
     result = greet(path);
   if (result != 0) {
     if (result != -EPERM) // said already
-      log(level_of(result), open_failure(peer, result));
+      log(level_of(result), [&] { return open_failure(peer, result); });
     remove_path(path);
     return result;
   }
@@ -94,7 +98,10 @@ void HostPort::close_path(PathId id) {
   remove_path(path(id));
 }
 
-Path &HostPort::add_path(const Address &peer) {
+Path *HostPort::add_path(const Address &peer) {
+  std::unique_ptr<Path> path(new (std::nothrow) Path);
+  if (path == nullptr || !make_room_for_paths(paths_.size() + free_ids_.empty()))
+    return nullptr;
   std::uint32_t id;
   if (free_ids_.empty()) {
     id = static_cast<std::uint32_t>(paths_.size());
@@ -103,10 +110,21 @@ Path &HostPort::add_path(const Address &peer) {
     id = free_ids_.back();
     free_ids_.pop_back();
   }
-  paths_[id] = std::make_unique<Path>();
-  paths_[id]->id = PathId{id};
-  paths_[id]->peer = peer;
-  return *paths_[id];
+  path->id = PathId{id};
+  path->peer = peer;
+  paths_[id] = std::move(path);
+  return paths_[id].get();
+}
+
+bool HostPort::make_room_for_paths(std::size_t n) {
+  constexpr std::size_t events_a_path = 2; // it begins, and ends
+  if (!make_room(paths_, n) || !make_room(free_ids_, n) || !make_room(watched_, n) ||
+      !make_room(events_, events_a_path * n))
+    return false;
+  for (std::vector<Path *> *list : {&unflushed_, &unreleased_, &ending_, &connecting_})
+    if (!make_room(*list, n))
+      return false;
+  return true;
 }
 
 void HostPort::remove_path(Path &path) {
@@ -143,8 +161,7 @@ int HostPort::open_to_self(Path &path) {
 int HostPort::greet(Path &path) {
   if (const int result = identify(path.socket, path.who); result != 0)
     return result;
-  if (const int result = check_user(path.who, "the endpoint at " + to_string(path.peer));
-      result != 0)
+  if (const int result = check_user(path); result != 0)
     return result;
   // An endpoint on the any address goes by the address that the peer knows: as
   // for UDP within a host, source and destination are then the same.
@@ -203,14 +220,17 @@ void HostPort::attach(Path &path, std::uint64_t start_rx, std::uint64_t start_tx
   store_release(path.own_sleep, static_cast<std::uint32_t>(sleep));
 }
 
-int HostPort::check_user(const Peer &who, const std::string &what) const {
+int HostPort::check_user(const Path &path) const {
   const uid_t own = geteuid();
+  const Peer &who = path.who;
   if (who.uid == own)
     return 0;
-  log(LogLevel::warn, "host link: " + what + " belongs to user " + std::to_string(who.uid) +
-                          " (process " + std::to_string(who.pid) + "), that at " +
-                          to_string(bound_) + " to user " + std::to_string(own) +
-                          "; only endpoints of one user can meet");
+  log(LogLevel::warn, [&] {
+    return "host link: the endpoint at " + to_string(path.peer) + " belongs to user " +
+           std::to_string(who.uid) + " (process " + std::to_string(who.pid) + "), that at " +
+           to_string(bound_) + " to user " + std::to_string(own) +
+           "; only endpoints of one user can meet";
+  });
   return -EPERM;
 }
 

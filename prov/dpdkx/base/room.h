@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Room in a container, where running out of memory is an answer and not an exception.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace dpdkx {
+
+// Whether the vector can grow to `n` elements without allocating. Grows by `spare` of what it has
+// at least, so that one element a time costs little.
+template <class T>
+bool make_room(std::vector<T> &v, std::size_t n, std::size_t spare_divisor = 1) noexcept {
+  if (n <= v.capacity())
+    return true;
+  try {
+    v.reserve(std::max(n, v.capacity() + v.capacity() / spare_divisor + 4));
+  } catch (const std::bad_alloc &) {
+    return false;
+  }
+  return true;
+}
+
+} // namespace dpdkx

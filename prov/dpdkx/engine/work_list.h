@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Connections that something is to be done with. What is to be done stands in
+// flags of theirs; the list only saves looking for them. So it may hold some
+// whose flag is down again, which are passed over, and when there is no memory
+// for it all connections are looked at instead.
+#pragma once
+
+#include "dpdkx/base/room.h"
+#include "dpdkx/engine/conn_table.h"
+
+#include <vector>
+
+namespace dpdkx::engine {
+
+class WorkList {
+public:
+  void add(Conn &c) noexcept {
+    if (make_room(list_, list_.size() + 1))
+      list_.push_back(&c);
+    else
+      incomplete_ = true;
+  }
+
+  bool empty() const { return list_.empty() && !incomplete_; }
+  void forget(const Conn &c) { std::erase(list_, &c); }
+  void swap(WorkList &other) noexcept {
+    list_.swap(other.list_);
+    std::swap(incomplete_, other.incomplete_);
+  }
+
+  // Empties the list and calls `f` for each that stood there, and perhaps for others. `f` may add
+  // to another list, and destroy the connection that it is given, but no other.
+  template <class F> void drain(const ConnTable &conns, F &&f) {
+    for (Conn *c : list_)
+      f(*c);
+    list_.clear();
+    if (!incomplete_)
+      return;
+    incomplete_ = false;
+    conns.for_each(f);
+  }
+
+private:
+  std::vector<Conn *> list_;
+  bool incomplete_ = false;
+};
+
+} // namespace dpdkx::engine
