@@ -18,7 +18,7 @@ mpi_command() {
   local mode=$1 ranks=$2 transport=$3 limit=$4 network=lo
   local launch=(timeout --foreground --kill-after=10 "$limit" mpirun.openmpi -n "$ranks"
     --bind-to none --oversubscribe)
-  MPI_COMMAND=(env)
+  local settings=() name
   case $mode in
     host) ;;
     netns)
@@ -40,13 +40,13 @@ mpi_command() {
   if ((ranks > $(nproc))); then launch+=(--mca mpi_yield_when_idle 1); fi
   case $transport in
     dpdkx)
-      MPI_COMMAND+=(FI_PROVIDER=dpdkx)
-      if [[ $mode == netns ]]; then MPI_COMMAND+=(FI_DPDKX_DEVICE="$NETNS_DEVICE"); fi
+      settings=(FI_PROVIDER=dpdkx)
+      if [[ $mode == netns ]]; then settings+=(FI_DPDKX_DEVICE="$NETNS_DEVICE"); fi
       launch+=(--mca pml cm --mca mtl ofi --mca btl "self,vader")
       ;;
     ofi-tcp)
-      MPI_COMMAND+=(FI_PROVIDER=tcp)
-      if [[ $mode == netns ]]; then MPI_COMMAND+=(FI_TCP_IFACE="$NETNS_DEVICE"); fi
+      settings=(FI_PROVIDER=tcp)
+      if [[ $mode == netns ]]; then settings+=(FI_TCP_IFACE="$NETNS_DEVICE"); fi
       launch+=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include tcp --mca btl "self,vader")
       ;;
     tcp) launch+=(--mca pml ob1 --mca btl "tcp,self" --mca btl_tcp_if_include "$network") ;;
@@ -56,5 +56,15 @@ mpi_command() {
       return 2
       ;;
   esac
-  MPI_COMMAND+=("${launch[@]}")
+  # As README tells it: exported where all ranks are on this host, named one by
+  # one where some are not.
+  if [[ $mode == host ]]; then
+    MPI_COMMAND=(env "${settings[@]}" "${launch[@]}")
+    return
+  fi
+  for name in FI_PROVIDER_PATH DPDKX_MPI_SABOTAGE; do
+    if [[ -n ${!name:-} ]]; then settings+=("$name"); fi
+  done
+  MPI_COMMAND=("${launch[@]}")
+  for name in "${settings[@]}"; do MPI_COMMAND+=(-x "$name"); done
 }

@@ -73,13 +73,12 @@ inline ssize_t post_vector(Endpoint &endpoint, Request &&request, const iovec *i
   return post(endpoint, request);
 }
 
+// The buffer's entry is the caller's too: it lives as long as the request that names it.
 template <class Request>
-inline ssize_t post_buffer(Endpoint &endpoint, Request &&request, const void *buf,
-                           std::size_t len) {
-  const iovec iov = one(buf, len);
-  request.iov = &iov;
+inline ssize_t post_buffer(Endpoint &endpoint, Request &&request, const iovec &buffer) {
+  request.iov = &buffer;
   request.iov_count = 1;
-  request.len = len;
+  request.len = buffer.iov_len;
   return post(endpoint, request);
 }
 

@@ -69,7 +69,7 @@ template <class Kind, class... Tag> struct Sends {
   static ssize_t send(fid_ep *ep, const void *buf, std::size_t len, void *, fi_addr_t dest,
                       Tag... tag, void *context) {
     EndpointHandle &handle = EndpointHandle::from(ep);
-    return post_buffer(handle.endpoint, request(handle, dest, tag..., context), buf, len);
+    return post_buffer(handle.endpoint, request(handle, dest, tag..., context), one(buf, len));
   }
 
   static ssize_t sendv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t dest,
@@ -92,20 +92,20 @@ template <class Kind, class... Tag> struct Sends {
   }
 
   static ssize_t inject(fid_ep *ep, const void *buf, std::size_t len, fi_addr_t dest, Tag... tag) {
-    return post_buffer(EndpointHandle::from(ep).endpoint, injection(dest, tag...), buf, len);
+    return post_buffer(EndpointHandle::from(ep).endpoint, injection(dest, tag...), one(buf, len));
   }
 
   static ssize_t senddata(fid_ep *ep, const void *buf, std::size_t len, void *, std::uint64_t data,
                           fi_addr_t dest, Tag... tag, void *context) {
     EndpointHandle &handle = EndpointHandle::from(ep);
     const auto plain = request(handle, dest, tag..., context);
-    return post_buffer(handle.endpoint, with_data(plain, data), buf, len);
+    return post_buffer(handle.endpoint, with_data(plain, data), one(buf, len));
   }
 
   static ssize_t injectdata(fid_ep *ep, const void *buf, std::size_t len, std::uint64_t data,
                             fi_addr_t dest, Tag... tag) {
     const auto plain = injection(dest, tag...);
-    return post_buffer(EndpointHandle::from(ep).endpoint, with_data(plain, data), buf, len);
+    return post_buffer(EndpointHandle::from(ep).endpoint, with_data(plain, data), one(buf, len));
   }
 };
 
@@ -123,7 +123,7 @@ template <class Kind, class... Tag> struct Receives {
   static ssize_t recv(fid_ep *ep, void *buf, std::size_t len, void *, fi_addr_t src, Tag... tag,
                       void *context) {
     EndpointHandle &handle = EndpointHandle::from(ep);
-    return post_buffer(handle.endpoint, request(handle, src, tag..., context), buf, len);
+    return post_buffer(handle.endpoint, request(handle, src, tag..., context), one(buf, len));
   }
 
   static ssize_t recvv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t src,
