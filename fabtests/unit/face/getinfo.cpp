@@ -3,6 +3,7 @@
 
 #include "dpdkx/address_format.h"
 #include "dpdkx/net/kernel_interface.h"
+#include "dpdkx/nic.h"
 
 #include <cstring>
 #include <filesystem>
@@ -319,11 +320,11 @@ static void getinfo__a_nic_tells_what_the_kernel_knows(void **) {
 }
 
 static void getinfo__a_nic_of_a_pci_device_has_its_address(void **) {
-  const Environment environment{{"FI_DPDKX_DEVICE", "00a7:3b:1c.5"},
-                                {"FI_DPDKX_ADDR", "10.9.8.7/24"}};
-  int rc;
-  const InfoPtr info = face::getinfo(face::named_hints().get(), rc);
-  assert_int_equal(rc, 0); // whether it is there shows when it is opened
+  net::DeviceSpec spec;
+  spec.kind = net::DeviceKind::pci;
+  spec.bus_name = "00a7:3b:1c.5"; // not there
+  const InfoPtr info(fi_allocinfo());
+  info->nic = make_nic(spec, {});
   assert_int_equal(info->nic->bus_attr->bus_type, FI_BUS_PCI);
   const fi_pci_attr &pci = info->nic->bus_attr->attr.pci;
   assert_int_equal(pci.domain_id, 0xa7);
@@ -331,6 +332,14 @@ static void getinfo__a_nic_of_a_pci_device_has_its_address(void **) {
   assert_int_equal(pci.device_id, 0x1c);
   assert_int_equal(pci.function_id, 5);
   assert_null(info->nic->device_attr->vendor_id);
+}
+
+static void getinfo__an_absent_pci_device_is_left_out(void **) {
+  const Environment environment{{"FI_DPDKX_DEVICE", "ffff:ff:1f.7"},
+                                {"FI_DPDKX_ADDR", "10.9.8.7/24"}};
+  int rc;
+  assert_null(face::getinfo(face::named_hints().get(), rc).get());
+  assert_int_equal(rc, -FI_ENODATA);
 }
 
 static void getinfo__a_device_without_address_is_left_out(void **) {
@@ -357,6 +366,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(getinfo__a_device_has_a_nic),
     cmocka_unit_test(getinfo__a_nic_tells_what_the_kernel_knows),
     cmocka_unit_test(getinfo__a_nic_of_a_pci_device_has_its_address),
+    cmocka_unit_test(getinfo__an_absent_pci_device_is_left_out),
     cmocka_unit_test(getinfo__a_device_without_address_is_left_out),
 };
 static const unit::Group group{"getinfo", cases};

@@ -72,17 +72,26 @@ static void open__faults_of_virtual_devices(void **) {
       }});
 }
 
-static void open__pci_needs_huge_pages(void **) {
+static void open__faults_of_pci_devices(void **) {
+  run({}, {[](Host &) {
+        check_fault(request("ffff:ff:1f.7", "10.5.0.1/24"), -ENODEV,
+                    {"FI_DPDKX_DEVICE", "ffff:ff:1f.7", "no such PCI device", "allowed"});
+        open(request("dpx0"));
+        check_fault(request("ffff:ff:1f.7", "10.5.0.1/24"), -ENODEV, {"no such PCI device"});
+      }});
+}
+
+static void open__huge_pages_that_are_not_there(void **) {
   if (huge_pages_here()) {
     print_message("skipped: this machine has huge pages\n");
     skip();
   }
   run({}, {[](Host &) {
-        check_fault(request("0000:fe:1f.7", "10.5.0.1/24"), -ENOMEM,
-                    {"FI_DPDKX_DEVICE", "0000:fe:1f.7", "huge pages", "nr_hugepages"});
+        check_fault(request("dpx0"), -ENOMEM,
+                    {"FI_DPDKX_HUGE_PAGES", "no huge pages", "nr_hugepages"},
+                    {.huge_pages = link::HugePages::always});
         // That wasn't DPDK's one chance.
         open(request("dpx0"));
-        check_fault(request("0000:fe:1f.7", "10.5.0.1/24"), -ENOMEM, {"huge pages"});
       }});
 }
 
@@ -206,7 +215,8 @@ static void load__faults(void **) {
 static const CMUnitTest cases[] = {
     cmocka_unit_test(open__faults_of_interfaces),
     cmocka_unit_test(open__faults_of_virtual_devices),
-    cmocka_unit_test(open__pci_needs_huge_pages),
+    cmocka_unit_test(open__faults_of_pci_devices),
+    cmocka_unit_test(open__huge_pages_that_are_not_there),
     cmocka_unit_test(open__wrong_eal_arguments),
     cmocka_unit_test(open__no_memory_for_so_many_packets),
     cmocka_unit_test(open__another_domain_wants_it_otherwise),
