@@ -3,6 +3,7 @@
 // setting, the value and what is allowed.
 #include "dpdkx/link/ethdev/claim.h"
 #include "dpdkx/link/ethdev/loader.h"
+#include "dpdkx/link/ethdev/nic.h"
 #include "unit/link_ethdev/hosts.h"
 
 #include <cerrno>
@@ -109,6 +110,38 @@ static void open__no_memory_for_so_many_packets(void **) {
         check_fault(request("dpx0"), -ENOMEM, {"FI_DPDKX_MBUFS: no memory for 1000000", "allowed"},
                     {.mbufs = 1000000});
       }});
+}
+
+static void open__too_few_packets(void **) {
+  run({}, {[](Host &) {
+        check_fault(request("net_null0,size=64", "10.5.0.1/24"), -EINVAL,
+                    {"FI_DPDKX_MBUFS: '2303'", "allowed for 'net_null0", "at least 2304", "or 0"},
+                    {.mbufs = 2303});
+        check_fault(request("dpx0"), -EINVAL, {"FI_DPDKX_MBUFS: '255'", "at least 256"},
+                    {.mbufs = 255});
+        open(request("net_null0,size=64", "10.5.0.1/24"), {.mbufs = 2304});
+      }});
+}
+
+static void descriptors__are_within_what_the_device_takes(void **) {
+  rte_eth_desc_lim limit{};
+  limit.nb_max = 4096;
+  limit.nb_min = 64;
+  limit.nb_align = 32;
+  const auto told = [&](std::uint32_t wanted) {
+    return link::descriptors_fault("FI_DPDKX_RX_DESCRIPTORS", wanted, "01:00.0", limit);
+  };
+  for (const std::uint32_t right : {0u, 64u, 96u, 4096u})
+    assert_string_equal(told(right).c_str(), "");
+  for (const std::uint32_t wrong : {32u, 65u, 4128u, 32768u})
+    assert_string_equal(told(wrong).c_str(),
+                        ("FI_DPDKX_RX_DESCRIPTORS: '" + std::to_string(wrong) +
+                         "'; allowed for '01:00.0': 64 to 4096, a multiple of 32, or 0")
+                            .c_str());
+  limit = {}; // nothing is known
+  assert_string_equal(told(32).c_str(), "");
+  assert_string_not_equal(told(31).c_str(), "");
+  assert_string_not_equal(told(32769).c_str(), "");
 }
 
 static void open__another_domain_wants_it_otherwise(void **) {
@@ -219,6 +252,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(open__huge_pages_that_are_not_there),
     cmocka_unit_test(open__wrong_eal_arguments),
     cmocka_unit_test(open__no_memory_for_so_many_packets),
+    cmocka_unit_test(open__too_few_packets),
+    cmocka_unit_test(descriptors__are_within_what_the_device_takes),
     cmocka_unit_test(open__another_domain_wants_it_otherwise),
     cmocka_unit_test(open__exclusive_devices_go_to_one_process),
     cmocka_unit_test(ports__taken_and_wrong_ones),
