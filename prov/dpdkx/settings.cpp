@@ -94,7 +94,7 @@ constexpr Setting table[] = {
      }},
     {"memory",
      SettingKind::size,
-     {0, 64 * GiB, MiB},
+     {.min = 16 * MiB, .max = 64 * GiB, .multiple = MiB, .or_zero = true},
      "0",
      "memory for DPDK; 0: 256MiB, or with huge pages as much as needed",
      [](Settings &settings, const SettingValue &value, std::string &) {

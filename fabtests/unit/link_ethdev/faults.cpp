@@ -107,8 +107,13 @@ static void open__wrong_eal_arguments(void **) {
 
 static void open__no_memory_for_so_many_packets(void **) {
   run({}, {[](Host &) {
-        check_fault(request("dpx0"), -ENOMEM, {"FI_DPDKX_MBUFS: no memory for 1000000", "allowed"},
+        check_fault(request("dpx0"), -ENOMEM,
+                    {"FI_DPDKX_MBUFS: '1000000': no memory for 1000000 packets", "allowed"},
                     {.mbufs = 1000000});
+        check_fault(request("net_null0,size=64", "10.5.0.1/24"), -ENOMEM,
+                    {"FI_DPDKX_MEMORY: '16MiB': no memory for 66560 packets",
+                     "allowed: fewer packets, or FI_DPDKX_MEMORY of some 1"},
+                    {.memory_mb = 16, .rx_descriptors = 32768, .tx_descriptors = 32768});
       }});
 }
 

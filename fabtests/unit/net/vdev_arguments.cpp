@@ -25,6 +25,7 @@ static void vdev_arguments__right_ones_pass(void **) {
       {"eth_af_packet1", "iface=eth0"},
       {"net_virtio_user0", "path=/dev/vhost-net,queues=1,server=0"},
       {"net_tap0", "iface=tap0,mac=fixed"},
+      {"net_tap0", "iface=tap0,mac=02:00:00:00:00:01"},
       {"net_unheard_of0", "anything=at all"},
   };
   for (const auto &[device, arguments] : right)
@@ -45,6 +46,8 @@ static void vdev_arguments__values_are_checked(void **) {
   expect_fault("net_memif0", "bsize=2048x", {"bsize is '2048x'", "number"});
   expect_fault("net_memif0", "id=", {"id is ''", "number"});
   expect_fault("net_memif0", "role=sever,id=0", {"role is 'sever'; allowed: server|client"});
+  expect_fault("net_memif0", "mac=02:00", {"mac is '02:00'; allowed: MAC"});
+  expect_fault("net_tap0", "iface=a,mac=any", {"mac is 'any'; allowed: fixed|MAC"});
   expect_fault("net_af_packet0", "iface=a,qdisc_bypass=2", {"qdisc_bypass is '2'", "0|1"});
 }
 

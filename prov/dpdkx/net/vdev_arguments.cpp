@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/net/vdev_arguments.h"
 
+#include "dpdkx/net/mac.h"
 #include "dpdkx/net/text.h"
 
 #include <cstdint>
@@ -17,16 +18,16 @@ constexpr Driver drivers[] = {
     {"net_af_packet", "iface qpairs=# blocksz=# framesz=# framecnt=# qdisc_bypass=0|1"},
     {"net_af_xdp", "iface start_queue=# queue_count=# shared_umem=0|1 xdp_prog busy_budget=# "
                    "force_copy=0|1"},
-    {"net_memif", "role=server|client id=# bsize=# rsize=# socket socket-abstract=yes|no mac "
-                  "zero-copy=yes|no secret"},
+    {"net_memif", "role=server|client id=# bsize=# rsize=# socket socket-abstract=yes|no "
+                  "mac=MAC zero-copy=yes|no secret"},
     {"net_null", "size=# copy=# no-rx=0|1"},
     {"net_pcap", "rx_pcap tx_pcap rx_iface rx_iface_in tx_iface iface phy_mac=# infinite_rx=0|1"},
     {"net_ring", "nodeaction"},
-    {"net_tap", "iface mac remote"},
+    {"net_tap", "iface mac=fixed|MAC remote"},
     {"net_tun", "iface"},
     {"net_vhost", "iface queues=# client=0|1 iommu-support=0|1 postcopy-support=0|1 tso=0|1 "
                   "linear-buffer=0|1 ext-buffer=0|1 legacy-ol-flags=0|1"},
-    {"net_virtio_user", "path mac cq=# queue_size=# queues=# iface server=0|1 mrg_rxbuf=0|1 "
+    {"net_virtio_user", "path mac=MAC cq=# queue_size=# queues=# iface server=0|1 mrg_rxbuf=0|1 "
                         "in_order=0|1 packed_vq=0|1 speed=# vectorized=0|1"},
 };
 
@@ -41,14 +42,17 @@ bool find_key(std::string_view arguments, std::string_view key, std::string_view
 }
 
 bool is_among(std::string_view values, std::string_view value) {
-  std::uint64_t number;
   if (values.empty())
     return true;
-  if (values == "#")
-    return parse_number(value, number);
-  while (!values.empty())
-    if (cut(values, "|") == value)
+  while (!values.empty()) {
+    const auto allowed = cut(values, "|");
+    std::uint64_t number;
+    Mac mac;
+    if (allowed == "#"     ? parse_number(value, number)
+        : allowed == "MAC" ? parse_mac(value, mac)
+                           : allowed == value)
       return true;
+  }
   return false;
 }
 

@@ -11,8 +11,8 @@
 namespace dpdkx::net {
 
 // The arguments that a driver takes, as in DPDK 22.11, separated by blanks:
-// "role=server|client id=# socket". '#': a whole number. `device`: the driver's
-// name, or a device's, which begins with it. Empty: none that is known here.
+// "role=server|client id=# mac=MAC socket". '#': a whole number. `device`: the
+// driver's name, or a device's, which begins with it. Empty: none that is known here.
 std::string_view vdev_arguments(std::string_view device);
 
 // What is wrong with "key=value,..." and what is allowed; empty if nothing is,

@@ -315,9 +315,15 @@ int Nic::make_pool(const DeviceRequest &request, const DeviceOptions &options,
                                          rte_eth_dev_socket_id(id_), "stack");
   if (pool_ != nullptr)
     return 0;
-  error = "FI_DPDKX_MBUFS: no memory for " + std::to_string(pool_size_) + " packets of " +
+  const auto what = options.mbufs
+                        ? "FI_DPDKX_MBUFS: '" + std::to_string(options.mbufs)
+                        : "FI_DPDKX_MEMORY: '" + std::to_string(options.memory_mb) + "MiB";
+  constexpr std::uint64_t overhead = 256; // of a packet: what describes it, and alignment
+  const auto megabytes = (pool_size_ * (room + overhead) >> 20) + 8;
+  error = what + "': no memory for " + std::to_string(pool_size_) + " packets of " +
           std::to_string(room) + " bytes (" + rte_strerror(rte_errno) +
-          "); allowed: fewer, or more memory by FI_DPDKX_MEMORY";
+          "); allowed: fewer packets, or FI_DPDKX_MEMORY of some " + std::to_string(megabytes) +
+          "MiB";
   return -ENOMEM;
 }
 
