@@ -112,9 +112,28 @@ static void open__no_memory_for_so_many_packets(void **) {
                     {.mbufs = 1000000});
         check_fault(request("net_null0,size=64", "10.5.0.1/24"), -ENOMEM,
                     {"FI_DPDKX_MEMORY: '16MiB': no memory for 66560 packets",
-                     "allowed: fewer packets, or FI_DPDKX_MEMORY of some 1"},
+                     "allowed: fewer packets, or FI_DPDKX_MEMORY of some "},
                     {.memory_mb = 16, .rx_descriptors = 32768, .tx_descriptors = 32768});
       }});
+}
+
+// One process is told how much it takes, the other has that much: DPDK starts once in each.
+static void open__as_much_memory_as_is_told_does(void **) {
+  const auto what = request("net_null0,size=64", "10.5.0.1/24");
+  run({}, {[&](Host &host) {
+             std::string error;
+             CHECK(fail_to_open(what, {.memory_mb = 16, .mbufs = 30000}, error) == -ENOMEM);
+             const std::string before = "FI_DPDKX_MEMORY of some ";
+             const auto at = error.find(before);
+             CHECK(at != std::string::npos);
+             host.word(0) = std::stoul(error.substr(at + before.size()));
+             host.meet();
+           },
+           [&](Host &host) {
+             host.meet();
+             const auto told = static_cast<std::uint32_t>(host.word(0).load());
+             open(what, {.memory_mb = told, .mbufs = 30000});
+           }});
 }
 
 static void open__too_few_packets(void **) {
@@ -257,6 +276,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(open__huge_pages_that_are_not_there),
     cmocka_unit_test(open__wrong_eal_arguments),
     cmocka_unit_test(open__no_memory_for_so_many_packets),
+    cmocka_unit_test(open__as_much_memory_as_is_told_does),
     cmocka_unit_test(open__too_few_packets),
     cmocka_unit_test(descriptors__are_within_what_the_device_takes),
     cmocka_unit_test(open__another_domain_wants_it_otherwise),

@@ -104,6 +104,14 @@ bool is_driver(const std::string &name, std::string_view driver) {
   return name.starts_with(driver);
 }
 
+// In a pool, where none crosses pages without need.
+std::uint64_t memory_of_packet(std::uint32_t room) {
+  constexpr std::uint64_t overhead = 256; // what describes it, and alignment
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto size = room + overhead;
+  return size <= page ? page / (page / size) : (size + page - 1) / page * page;
+}
+
 std::uint16_t read_hex(const std::string &path) {
   std::uint32_t value = 0;
   std::ifstream(path) >> std::hex >> value;
@@ -315,11 +323,10 @@ int Nic::make_pool(const DeviceRequest &request, const DeviceOptions &options,
                                          rte_eth_dev_socket_id(id_), "stack");
   if (pool_ != nullptr)
     return 0;
-  const auto what = options.mbufs
-                        ? "FI_DPDKX_MBUFS: '" + std::to_string(options.mbufs)
-                        : "FI_DPDKX_MEMORY: '" + std::to_string(options.memory_mb) + "MiB";
-  constexpr std::uint64_t overhead = 256; // of a packet: what describes it, and alignment
-  const auto megabytes = (pool_size_ * (room + overhead) >> 20) + 8;
+  const auto what = options.mbufs ? "FI_DPDKX_MBUFS: '" + std::to_string(options.mbufs)
+                                  : "FI_DPDKX_MEMORY: '" + std::to_string(options.memory_mb) +
+                                        (options.memory_mb ? "MiB" : "");
+  const auto megabytes = (pool_size_ * memory_of_packet(room) >> 20) + 8;
   error = what + "': no memory for " + std::to_string(pool_size_) + " packets of " +
           std::to_string(room) + " bytes (" + rte_strerror(rte_errno) +
           "); allowed: fewer packets, or FI_DPDKX_MEMORY of some " + std::to_string(megabytes) +
