@@ -5,6 +5,7 @@
 #include "common/address.h"
 #include "common/case.h"
 #include "common/endpoint.h"
+#include "common/log_lines.h"
 #include "common/payload.h"
 #include "common/process_state.h"
 #include "common/settings.h"
@@ -12,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -123,17 +123,6 @@ constexpr text_row unknown_names[] = {
     {"fabric_attr->name", nullptr, &fi_fabric_attr::name},
 };
 
-// What dpdkx has to say, asked by the application and not by a provider that would use it; without
-// what the core tells of settings.
-std::vector<std::string> own_lines(const std::string &text) {
-  std::vector<std::string> found;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    if (line.find("::dpdkx:") != line.npos && line.find("fi_param_get") == line.npos)
-      found.push_back(line);
-  return found;
-}
-
 // Only that it is refused, and in one line that has all of `parts`, is right.
 void expect_refusal(const fi_info &hints, std::string_view what,
                     std::initializer_list<std::string_view> parts) {
@@ -145,7 +134,7 @@ void expect_refusal(const fi_info &hints, std::string_view what,
     fail(fmt::format("{}: fi_getinfo returned {}, expected -FI_ENODATA", what, describe(rc)));
   if (config().provider != "dpdkx")
     return;
-  const auto lines = own_lines(text);
+  const auto lines = provider_lines(text);
   if (lines.size() != 1)
     fail(fmt::format("{}: {} lines in the log, expected 1: {}", what, lines.size(),
                      fmt::join(lines, " | ")));

@@ -14,6 +14,7 @@ libfabtests_la_SOURCES = \
 	fabtests/common/forms.cpp fabtests/common/forms.h \
 	fabtests/common/hub.cpp fabtests/common/hub.h \
 	fabtests/common/launcher.cpp fabtests/common/launcher.h \
+	fabtests/common/log_lines.cpp fabtests/common/log_lines.h \
 	fabtests/common/payload.cpp fabtests/common/payload.h \
 	fabtests/common/process_state.cpp fabtests/common/process_state.h \
 	fabtests/common/progress.cpp fabtests/common/progress.h \
@@ -50,6 +51,7 @@ functional_programs = \
 	fabtests/functional/order \
 	fabtests/functional/peek \
 	fabtests/functional/progress \
+	fabtests/functional/settings \
 	fabtests/functional/source \
 	fabtests/functional/tagged \
 	fabtests/functional/teardown \
@@ -102,6 +104,8 @@ fabtests_functional_peek_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_peek_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_progress_LDADD = $(functional_libs)
+fabtests_functional_settings_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_settings_LDADD = $(functional_libs)
 fabtests_functional_source_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_source_LDADD = $(functional_libs)
 fabtests_functional_tagged_CPPFLAGS = $(fabtests_cppflags)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/background.h"
 
+#include "dpdkx/base/cpus.h"
 #include "dpdkx/base/signals.h"
 
 #include <pthread.h>
@@ -9,16 +10,6 @@
 #include <unistd.h>
 
 namespace dpdkx {
-
-namespace {
-
-bool may_run_on(int cpu) {
-  cpu_set_t allowed;
-  return cpu < CPU_SETSIZE && sched_getaffinity(0, sizeof(allowed), &allowed) == 0 &&
-         CPU_ISSET(static_cast<std::size_t>(cpu), &allowed);
-}
-
-} // namespace
 
 int Background::start(const char *name, int cpu, std::function<void()> run) {
   if (cpu >= 0 && !may_run_on(cpu))

@@ -65,6 +65,11 @@ bool device_candidate(const Settings &settings, const char *name, Candidate &out
   }
   net::DeviceDescription description;
   std::string error;
+  if (!link::ethdev_module_exists(error)) {
+    FI_WARN(&provider, FI_LOG_CORE, "FI_DPDKX_DEVICE: '%s': %s\n", requests[i].spec.text.c_str(),
+            error.c_str());
+    return false;
+  }
   if (net::describe_device(requests[i].spec, requests[i].address, settings.device_options.mtu,
                            description, error) != 0) {
     FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());

@@ -4,8 +4,10 @@
 #include "dpdkx/base/log.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <strings.h>
+#include <unistd.h>
 
 #ifndef EXTERNALLY_VISIBLE
 #define EXTERNALLY_VISIBLE externally_visible
@@ -56,6 +58,18 @@ void define_settings() {
   }
 }
 
+// A slip in a name would leave the default in place without a word. Once a
+// process, and only in one that uses dpdkx.
+void tell_unknown_settings() {
+  static std::atomic_flag told;
+  if (told.test_and_set())
+    return;
+  for (const std::string_view entry : unknown_settings(environ))
+    FI_WARN(&provider, FI_LOG_CORE,
+            "%.*s: there is no such setting; allowed: those that 'fi_info -e' lists\n",
+            static_cast<int>(entry.size()), entry.data());
+}
+
 } // namespace
 
 fi_provider provider = {
@@ -69,6 +83,7 @@ fi_provider provider = {
 };
 
 int current_settings(Settings &out) {
+  tell_unknown_settings();
   std::string error;
   const int rc = read_settings(environment_value, out, error);
   if (rc)
@@ -83,7 +98,12 @@ bool offered_to_all() {
     if (std::strcmp(setting.name, "offer") != 0)
       continue;
     const char *text = environment_value(setting);
-    return text && parse_setting(setting.kind, setting.bounds, text, value) && value.number;
+    std::string error;
+    if (!text)
+      return false;
+    if (read_setting(setting, text, value, error))
+      return value.number;
+    FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
   }
   return false;
 }

@@ -97,6 +97,8 @@ bool parse_choice(std::string_view choices, std::string_view text, std::uint64_t
 }
 
 bool within(const SettingBounds &bounds, std::uint64_t number) {
+  if (number == 0 && bounds.or_zero)
+    return true;
   return number >= bounds.min && number <= bounds.max && number % bounds.multiple == 0 &&
          (!bounds.power_of_two || (number & (number - 1)) == 0);
 }
@@ -154,6 +156,8 @@ std::string allowed_values(SettingKind kind, const SettingBounds &bounds) {
     range += ", a power of two";
   if (bounds.multiple != 1)
     range += ", a multiple of " + told(kind, bounds.multiple);
+  if (bounds.or_zero)
+    range += ", or 0";
   switch (kind) {
   case SettingKind::size:
     return "size, " + range;

@@ -30,13 +30,14 @@ struct SettingBounds {
   std::uint64_t min = 0, max = 0;
   std::uint64_t multiple = 1;
   bool power_of_two = false;
+  bool or_zero = false;          // besides, as a word for "as it comes"
   const char *choices = nullptr; // separated by blanks
 };
 
 // Whether `text` is a value of that kind and within bounds; then `value` is set.
 bool parse_setting(SettingKind, const SettingBounds &, std::string_view text, SettingValue &value);
 
-// What is allowed, in words: "a size from 0 to 1GiB".
+// What is allowed, in words: "size, 0 to 1GiB".
 std::string allowed_values(SettingKind, const SettingBounds &);
 
 } // namespace dpdkx

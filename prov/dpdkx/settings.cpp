@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/settings.h"
 
+#include "dpdkx/base/cpus.h"
 #include "dpdkx/key_digest.h"
 #include "dpdkx/net/describe.h"
 
+#include <algorithm>
+#include <climits>
 #include <rdma/fi_errno.h>
 
 namespace dpdkx {
@@ -59,17 +62,10 @@ constexpr Setting table[] = {
      }},
     {"mtu",
      SettingKind::number,
-     {0, 9978},
+     {.min = net::min_mtu, .max = net::max_mtu, .or_zero = true},
      "0",
      "bytes of an IP packet at most; 0: the device's own",
-     [](Settings &settings, const SettingValue &value, std::string &error) {
-       settings.device_options.mtu = static_cast<std::uint32_t>(value.number);
-       if (value.number == 0 || value.number >= net::min_mtu)
-         return true;
-       error = "FI_DPDKX_MTU: '" + std::to_string(value.number) + "'; allowed: 0, or at least " +
-               std::to_string(net::min_mtu);
-       return false;
-     }},
+     number_to<&Settings::device_options, &link::DeviceOptions::mtu>},
     {"dscp",
      SettingKind::number,
      {0, 63},
@@ -98,7 +94,7 @@ constexpr Setting table[] = {
      }},
     {"memory",
      SettingKind::size,
-     {0, 64 * GiB, MiB},
+     {.min = 16 * MiB, .max = 64 * GiB, .multiple = MiB, .or_zero = true},
      "0",
      "memory for DPDK; 0: 256MiB, or with huge pages as much as needed",
      [](Settings &settings, const SettingValue &value, std::string &) {
@@ -107,19 +103,19 @@ constexpr Setting table[] = {
      }},
     {"mbufs",
      SettingKind::number,
-     {0, 1u << 24},
+     {.min = link::min_mbufs, .max = 1u << 24, .or_zero = true},
      "0",
      "packet buffers of a device; 0: enough for its queues",
      number_to<&Settings::device_options, &link::DeviceOptions::mbufs>},
     {"rx_descriptors",
      SettingKind::number,
-     {0, 65536},
+     {.min = link::min_descriptors, .max = link::max_descriptors, .or_zero = true},
      "0",
      "length of a device's receive queue; 0: fits the device",
      number_to<&Settings::device_options, &link::DeviceOptions::rx_descriptors>},
     {"tx_descriptors",
      SettingKind::number,
-     {0, 65536},
+     {.min = link::min_descriptors, .max = link::max_descriptors, .or_zero = true},
      "0",
      "length of a device's send queue; 0: fits the device",
      number_to<&Settings::device_options, &link::DeviceOptions::tx_descriptors>},
@@ -276,9 +272,10 @@ constexpr Setting table[] = {
        settings.progress_cpu = -1;
        if (value.text.empty())
          return true;
-       if (!parse_setting(SettingKind::number, {0, 1023}, value.text, cpu)) {
-         error =
-             "FI_DPDKX_PROGRESS_CPU: '" + std::string(value.text) + "'; allowed: number, 0 to 1023";
+       if (!parse_setting(SettingKind::number, {0, INT_MAX}, value.text, cpu) ||
+           !may_run_on(static_cast<int>(cpu.number))) {
+         error = "FI_DPDKX_PROGRESS_CPU: '" + std::string(value.text) +
+                 "'; allowed: a processor that this process may use, " + allowed_cpus();
          return false;
        }
        settings.progress_cpu = static_cast<int>(cpu.number);
@@ -316,29 +313,70 @@ const char *units_of(SettingKind kind) {
          : kind == SettingKind::size   ? " (with B, KiB, MiB or GiB)"
                                        : "";
 }
+
+std::string milliseconds(Duration time) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + "ms";
+}
+
+// What is right by itself and can't be had together; empty: nothing.
+std::string check_together(const Settings &settings) {
+  if (const std::size_t count = settings.devices.size(); settings.addresses.size() > count) {
+    const auto &surplus = settings.addresses[count];
+    return "FI_DPDKX_ADDR: entry " + std::to_string(count + 1) + ", '" +
+           (surplus ? net::to_string(surplus->network) : "-") +
+           "', has no device; allowed: one for each entry of FI_DPDKX_DEVICE, which has " +
+           std::to_string(count);
+  }
+  for (const net::DeviceSpec &device : settings.devices)
+    if (device.kind == net::DeviceKind::pci &&
+        settings.device_options.huge_pages == link::HugePages::never)
+      return "FI_DPDKX_HUGE_PAGES: 'never'; allowed for the PCI device '" + device.text +
+             "': auto, always";
+  // Else a peer that computes looks dead.
+  const Duration peer_timeout = settings.engine.session.peer_timeout;
+  if (!settings.devices.empty() && settings.service_tick > peer_timeout / 2)
+    return "FI_DPDKX_SERVICE_TICK: " + milliseconds(settings.service_tick) +
+           "; allowed: at most half of FI_DPDKX_PEER_TIMEOUT, which is " +
+           milliseconds(peer_timeout);
+  return {};
+}
+
 } // namespace
+
+bool read_setting(const Setting &setting, const char *text, SettingValue &value,
+                  std::string &error) {
+  if (parse_setting(setting.kind, setting.bounds, text, value))
+    return true;
+  error = environment_name(setting) + ": '" + text +
+          "'; allowed: " + allowed_values(setting.kind, setting.bounds) + units_of(setting.kind);
+  return false;
+}
 
 int read_settings(SettingSource source, Settings &out, std::string &error) {
   out = {};
   for (const Setting &setting : table) {
     const char *text = source(setting);
     SettingValue value;
-    if (!parse_setting(setting.kind, setting.bounds, text ? text : setting.preset, value)) {
-      error = environment_name(setting) + ": '" + (text ? text : setting.preset) +
-              "'; allowed: " + allowed_values(setting.kind, setting.bounds) +
-              units_of(setting.kind);
-      return -FI_EINVAL;
-    }
-    if (!setting.store(out, value, error))
+    if (!read_setting(setting, text ? text : setting.preset, value, error) ||
+        !setting.store(out, value, error))
       return -FI_EINVAL;
   }
-  if (out.addresses.size() > out.devices.size()) {
-    error = "FI_DPDKX_ADDR: names " + std::to_string(out.addresses.size()) +
-            " addresses; allowed: one for each entry of FI_DPDKX_DEVICE, which has " +
-            std::to_string(out.devices.size());
-    return -FI_EINVAL;
+  error = check_together(out);
+  return error.empty() ? 0 : -FI_EINVAL;
+}
+
+std::vector<std::string_view> unknown_settings(const char *const *environment) {
+  std::vector<std::string_view> found;
+  for (; *environment; ++environment) {
+    const std::string_view entry = *environment;
+    const auto name = entry.substr(0, entry.find('='));
+    const auto has_name = [name](const Setting &setting) {
+      return environment_name(setting) == name;
+    };
+    if (name.starts_with("FI_DPDKX_") && std::ranges::none_of(table, has_name))
+      found.push_back(entry);
   }
-  return 0;
+  return found;
 }
 
 } // namespace dpdkx

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dpdkx {
@@ -56,5 +57,10 @@ using SettingSource = const char *(*)(const Setting &);
 // Reads all of them, `out` and result 0. -FI_EINVAL: some value is wrong; `error`
 // names the setting, the value and what is allowed.
 int read_settings(SettingSource, Settings &out, std::string &error);
+// The same of one.
+bool read_setting(const Setting &, const char *text, SettingValue &, std::string &error);
+
+// Of an environment ("NAME=value", ..., null), what looks like a setting and is none.
+std::vector<std::string_view> unknown_settings(const char *const *environment);
 
 } // namespace dpdkx

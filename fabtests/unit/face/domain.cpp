@@ -5,6 +5,8 @@
 #include <csignal>
 #include <dirent.h>
 #include <poll.h>
+#include <sched.h>
+#include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -63,8 +65,19 @@ static void domain__auto_progress_needs_no_calls(void **) {
   assert_int_equal(threads(), before);
 }
 
+// The setting was right when it was read; the thread that opens the domain may use less.
 static void domain__a_wrong_processor_is_refused(void **) {
-  const Environment environment{{"FI_DPDKX_PROGRESS_CPU", "1023"}};
+  cpu_set_t all, rest;
+  assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2)
+    skip();
+  std::size_t cpu = 0;
+  while (!CPU_ISSET(cpu, &all))
+    ++cpu;
+  rest = all;
+  CPU_CLR(cpu, &rest);
+  const std::string number = std::to_string(cpu);
+  const Environment environment{{"FI_DPDKX_PROGRESS_CPU", number.c_str()}};
   const InfoPtr hints = face::named_hints();
   hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
   int rc;
@@ -73,7 +86,10 @@ static void domain__a_wrong_processor_is_refused(void **) {
   fid_fabric *fabric = nullptr;
   fid_domain *domain = nullptr;
   assert_int_equal(provider.fabric(info->fabric_attr, &fabric, nullptr), 0);
-  assert_int_equal(fi_domain(fabric, info.get(), &domain, nullptr), -FI_EINVAL);
+  assert_int_equal(sched_setaffinity(0, sizeof(rest), &rest), 0);
+  rc = fi_domain(fabric, info.get(), &domain, nullptr);
+  assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+  assert_int_equal(rc, -FI_EINVAL);
   assert_int_equal(fi_close(&fabric->fid), 0);
 }
 

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <rdma/providers/fi_prov.h>
 
@@ -48,6 +50,15 @@ Environment::~Environment() {
   for (const std::string &name : names_)
     unsetenv(name.c_str());
 }
+
+EthdevModule::EthdevModule() {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  path_ = program.parent_path() / "libdpdkx-ethdev.so";
+  std::ofstream file(path_);
+  assert_true(file.good());
+}
+
+EthdevModule::~EthdevModule() { std::filesystem::remove(path_); }
 
 InfoPtr named_hints() {
   start();

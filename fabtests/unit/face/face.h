@@ -33,6 +33,18 @@ private:
   std::vector<std::string> names_;
 };
 
+// What the provider looks for when a device is named, for as long as it lives:
+// an empty file beside this program. Nobody may load it.
+class EthdevModule {
+public:
+  EthdevModule();
+  ~EthdevModule();
+  EthdevModule(const EthdevModule &) = delete;
+
+private:
+  std::string path_;
+};
+
 // fi_allocinfo() with the provider's name.
 InfoPtr named_hints();
 

@@ -3,6 +3,7 @@
 
 #include "dpdkx/address_format.h"
 #include "dpdkx/net/kernel_interface.h"
+#include "dpdkx/nic.h"
 
 #include <cstring>
 #include <filesystem>
@@ -238,6 +239,7 @@ static void getinfo__a_wrong_setting_fails(void **) {
 
 // A virtual device is described without being there.
 static void getinfo__a_device_is_a_domain(void **) {
+  const face::EthdevModule module;
   const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"},
                                 {"FI_DPDKX_ADDR", "10.9.8.7/24"},
                                 {"FI_PROVIDER", "dpdkx"}};
@@ -263,6 +265,7 @@ static void getinfo__a_device_is_a_domain(void **) {
 }
 
 static void getinfo__a_device_has_a_nic(void **) {
+  const face::EthdevModule module;
   const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"},
                                 {"FI_DPDKX_ADDR", "10.9.8.7/24"},
                                 {"FI_DPDKX_MTU", "4000"}};
@@ -294,6 +297,7 @@ static void getinfo__a_device_has_a_nic(void **) {
 }
 
 static void getinfo__a_nic_tells_what_the_kernel_knows(void **) {
+  const face::EthdevModule module;
   unsigned seen = 0;
   for (const auto &entry : std::filesystem::directory_iterator("/sys/class/net")) {
     const std::string name = entry.path().filename();
@@ -319,11 +323,11 @@ static void getinfo__a_nic_tells_what_the_kernel_knows(void **) {
 }
 
 static void getinfo__a_nic_of_a_pci_device_has_its_address(void **) {
-  const Environment environment{{"FI_DPDKX_DEVICE", "00a7:3b:1c.5"},
-                                {"FI_DPDKX_ADDR", "10.9.8.7/24"}};
-  int rc;
-  const InfoPtr info = face::getinfo(face::named_hints().get(), rc);
-  assert_int_equal(rc, 0); // whether it is there shows when it is opened
+  net::DeviceSpec spec;
+  spec.kind = net::DeviceKind::pci;
+  spec.bus_name = "00a7:3b:1c.5"; // not there
+  const InfoPtr info(fi_allocinfo());
+  info->nic = make_nic(spec, {});
   assert_int_equal(info->nic->bus_attr->bus_type, FI_BUS_PCI);
   const fi_pci_attr &pci = info->nic->bus_attr->attr.pci;
   assert_int_equal(pci.domain_id, 0xa7);
@@ -333,7 +337,29 @@ static void getinfo__a_nic_of_a_pci_device_has_its_address(void **) {
   assert_null(info->nic->device_attr->vendor_id);
 }
 
+// As built without DPDK: what couldn't be opened is not offered.
+static void getinfo__devices_need_their_module(void **) {
+  const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"},
+                                {"FI_DPDKX_ADDR", "10.9.8.7/24"}};
+  int rc;
+  assert_null(face::getinfo(face::named_hints().get(), rc).get());
+  assert_int_equal(rc, -FI_ENODATA);
+  const InfoPtr hints = face::named_hints();
+  hints->domain_attr->name = strdup("host");
+  assert_non_null(face::getinfo(hints.get(), rc).get());
+}
+
+static void getinfo__an_absent_pci_device_is_left_out(void **) {
+  const face::EthdevModule module;
+  const Environment environment{{"FI_DPDKX_DEVICE", "ffff:ff:1f.7"},
+                                {"FI_DPDKX_ADDR", "10.9.8.7/24"}};
+  int rc;
+  assert_null(face::getinfo(face::named_hints().get(), rc).get());
+  assert_int_equal(rc, -FI_ENODATA);
+}
+
 static void getinfo__a_device_without_address_is_left_out(void **) {
+  const face::EthdevModule module;
   const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"}};
   int rc;
   assert_null(face::getinfo(face::named_hints().get(), rc).get());
@@ -357,6 +383,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(getinfo__a_device_has_a_nic),
     cmocka_unit_test(getinfo__a_nic_tells_what_the_kernel_knows),
     cmocka_unit_test(getinfo__a_nic_of_a_pci_device_has_its_address),
+    cmocka_unit_test(getinfo__devices_need_their_module),
+    cmocka_unit_test(getinfo__an_absent_pci_device_is_left_out),
     cmocka_unit_test(getinfo__a_device_without_address_is_left_out),
 };
 static const unit::Group group{"getinfo", cases};

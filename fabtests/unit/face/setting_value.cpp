@@ -65,6 +65,10 @@ static void setting_value__bounds_are_included(void **) {
   assert_int_equal(number_of(SettingKind::number, "20x", bounds), wrong);
   assert_int_equal(number_of(SettingKind::number, "20", {0, 64, 16}), wrong);
   assert_int_equal(number_of(SettingKind::number, "32", {0, 64, 16}), 32);
+  assert_int_equal(number_of(SettingKind::number, "0", {.min = 16, .max = 64}), wrong);
+  assert_int_equal(number_of(SettingKind::number, "0", {.min = 16, .max = 64, .or_zero = true}), 0);
+  assert_int_equal(number_of(SettingKind::number, "3", {.min = 16, .max = 64, .or_zero = true}),
+                   wrong);
   assert_int_equal(number_of(SettingKind::size, "48KiB", {0, 1 << 20, 1, true}), wrong);
   assert_int_equal(number_of(SettingKind::size, "64KiB", {0, 1 << 20, 1, true}), 65536);
 }
@@ -95,6 +99,9 @@ static void setting_value__allowed_values_in_words(void **) {
                       "time, 100ms to 1min");
   assert_string_equal(allowed_values(SettingKind::number, {64, 16384, 64}).c_str(),
                       "number, 64 to 16384, a multiple of 64");
+  assert_string_equal(
+      allowed_values(SettingKind::number, {.min = 576, .max = 9978, .or_zero = true}).c_str(),
+      "number, 576 to 9978, or 0");
   assert_string_equal(allowed_values(SettingKind::choice, {.choices = "a b c"}).c_str(),
                       "one of a, b, c");
 }

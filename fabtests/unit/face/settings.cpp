@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/settings.h"
 
+#include "dpdkx/base/cpus.h"
+
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -71,7 +73,7 @@ static void settings__values_arrive(void **) {
                          {"mtu", "9000"},
                          {"dscp", "46"},
                          {"memory", "512MiB"},
-                         {"huge_pages", "never"},
+                         {"huge_pages", "always"},
                          {"port_range", "4000-4999"},
                          {"peer_timeout", "2s"},
                          {"pull", "no"},
@@ -88,7 +90,7 @@ static void settings__values_arrive(void **) {
   assert_int_equal(settings.device_options.mtu, 9000);
   assert_int_equal(settings.device_options.dscp, 46);
   assert_int_equal(settings.device_options.memory_mb, 512);
-  assert_true(settings.device_options.huge_pages == link::HugePages::never);
+  assert_true(settings.device_options.huge_pages == link::HugePages::always);
   assert_int_equal(settings.ports().first, 4000);
   assert_int_equal(settings.ports().last, 4999);
   assert_true(settings.engine.session.peer_timeout == std::chrono::seconds(2));
@@ -97,35 +99,113 @@ static void settings__values_arrive(void **) {
   assert_false(settings.engine.session.key == wire::KeyDigest{});
 }
 
+namespace {
+
+void expect_told(const char *name, const std::string &value,
+                 std::initializer_list<const char *> parts) {
+  Settings settings;
+  std::string error;
+  if (read({{name, value}}, settings, error) != -FI_EINVAL)
+    fail_msg("%s: '%s' is taken", name, value.c_str());
+  std::string variable = "FI_DPDKX_";
+  for (const char *c = name; *c; ++c)
+    variable += static_cast<char>(std::toupper(*c));
+  assert_true(error.starts_with(variable + ": "));
+  assert_null(std::strchr(error.c_str(), '\n'));
+  for (const char *part : {value.c_str(), "'; allowed: "})
+    if (!std::strstr(error.c_str(), part))
+      fail_msg("'%s' isn't in '%s'", part, error.c_str());
+  for (const char *part : parts)
+    if (!std::strstr(error.c_str(), part))
+      fail_msg("'%s' isn't in '%s'", part, error.c_str());
+}
+
+} // namespace
+
 // One of each kind, and those that are checked by hand.
 static void settings__wrong_values_are_told(void **) {
-  const std::pair<const char *, const char *> wrong[] = {
-      {"rendezvous_size", "64KB"},  {"tx_size", "0"},
-      {"peer_timeout", "10"},       {"pull", "maybe"},
-      {"port_range", "9-1"},        {"huge_pages", "2M"},
-      {"progress_cpu", "first"},    {"device", "a,b"},
-      {"addr", "10.0.0.1"},         {"neighbors", "10.0.0.2"},
-      {"host_ring_size", "100000"}, {"mtu", "575"},
-  };
-  for (const auto &[name, value] : wrong) {
-    Settings settings;
-    std::string error;
-    assert_int_equal(read({{name, value}}, settings, error), -FI_EINVAL);
-    std::string variable = "FI_DPDKX_";
-    for (const char *c = name; *c; ++c)
-      variable += static_cast<char>(std::toupper(*c));
-    assert_true(error.starts_with(variable + ":"));
-    assert_non_null(std::strstr(error.c_str(), std::string(value).substr(0, 2).c_str()));
-    assert_non_null(std::strstr(error.c_str(), "allowed"));
-    assert_null(std::strchr(error.c_str(), '\n'));
+  expect_told("rendezvous_size", "64KB", {"size, 64B to 1GiB", "KiB"});
+  expect_told("peer_timeout", "10", {"time, 100ms to 1440min", "min"});
+  expect_told("pull", "maybe", {"yes or no"});
+  expect_told("port_range", "9-1", {"FIRST-LAST"});
+  expect_told("huge_pages", "2M", {"one of auto, always, never"});
+  expect_told("host_ring_size", "100000", {"a power of two"});
+  expect_told("progress_cpu", "first", {"a processor that this process may use"});
+  expect_told("neighbors", "10.0.0.2", {"MAC ''"});
+  expect_told("addr", "10.0.0.1", {"prefix ''"});
+  expect_told("device", "net_memif0,role=boss", {"role is 'boss'"});
+}
+
+static void settings__numbers_have_ranges_that_work(void **) {
+  expect_told("mtu", "575", {"576 to 9978, or 0"});
+  expect_told("mtu", "9979", {"576 to 9978, or 0"});
+  expect_told("mbufs", "3", {"256 to 16777216, or 0"});
+  expect_told("rx_descriptors", "65536", {"32 to 32768, or 0"});
+  expect_told("tx_descriptors", "31", {"32 to 32768, or 0"});
+  expect_told("dscp", "64", {"0 to 63"});
+  expect_told("tx_size", "0", {"16 to "});
+  expect_told("window", "100", {"a multiple of 64"});
+  expect_told("progress_cpu", "500", {allowed_cpus().c_str()});
+}
+
+// The values next to the bounds of each, which no table here has to repeat.
+static void settings__bounds_are_kept_by_all(void **) {
+  for (const Setting &setting : all_settings()) {
+    const SettingBounds &bounds = setting.bounds;
+    const bool is_number = setting.kind == SettingKind::number ||
+                           setting.kind == SettingKind::size ||
+                           setting.kind == SettingKind::duration;
+    if (!is_number)
+      continue;
+    const std::string unit = setting.kind == SettingKind::duration ? "ns" : "";
+    for (const std::uint64_t right : {bounds.min, bounds.max}) {
+      Settings settings;
+      std::string error;
+      assert_int_equal(read({{setting.name, std::to_string(right) + unit}}, settings, error), 0);
+    }
+    expect_told(setting.name, std::to_string(bounds.max + 1) + unit, {});
+    if (bounds.min > 1)
+      expect_told(setting.name, std::to_string(bounds.min - 1) + unit, {});
+    expect_told(setting.name, "-1" + unit, {});
+    expect_told(setting.name, "many", {});
   }
+}
+
+static void settings__unknown_ones_are_found(void **) {
+  const char *environment[] = {"HOME=/",          "FI_DPDKX_DEVCE=eth0", "FI_DPDKX_DEVICE=eth0",
+                               "FI_DPDKX_=x",     "FI_DPDKX_device=a",   "FI_DPDKXX_DEVICE=a",
+                               "FI_PROVIDER=tcp", "FI_DPDKX_MTU",        nullptr};
+  const std::vector<std::string_view> found = unknown_settings(environment);
+  assert_int_equal(found.size(), 3);
+  assert_true(found[0] == "FI_DPDKX_DEVCE=eth0");
+  assert_true(found[1] == "FI_DPDKX_=x");
+  assert_true(found[2] == "FI_DPDKX_device=a");
 }
 
 static void settings__no_more_addresses_than_devices(void **) {
   Settings settings;
   std::string error;
   assert_int_equal(read({{"addr", "10.0.0.1/24"}}, settings, error), -FI_EINVAL);
-  assert_true(error.starts_with("FI_DPDKX_ADDR:"));
+  assert_string_equal(error.c_str(), "FI_DPDKX_ADDR: entry 1, '10.0.0.1/24', has no device; "
+                                     "allowed: one for each entry of FI_DPDKX_DEVICE, which has 0");
+}
+
+static void settings__that_exclude_each_other(void **) {
+  Settings settings;
+  std::string error;
+  assert_int_equal(read({{"device", "01:00.0"}, {"huge_pages", "never"}}, settings, error),
+                   -FI_EINVAL);
+  assert_string_equal(error.c_str(), "FI_DPDKX_HUGE_PAGES: 'never'; allowed for the PCI device "
+                                     "'01:00.0': auto, always");
+  assert_int_equal(read({{"device", "eth0"}, {"huge_pages", "never"}}, settings, error), 0);
+  assert_int_equal(read({{"device", "eth0"}, {"peer_timeout", "150ms"}}, settings, error),
+                   -FI_EINVAL);
+  assert_string_equal(error.c_str(), "FI_DPDKX_SERVICE_TICK: 100ms; allowed: at most half of "
+                                     "FI_DPDKX_PEER_TIMEOUT, which is 150ms");
+  assert_int_equal(read({{"device", "eth0"}, {"peer_timeout", "150ms"}, {"service_tick", "75ms"}},
+                        settings, error),
+                   0);
+  assert_int_equal(read({{"peer_timeout", "150ms"}}, settings, error), 0); // nobody ticks
 }
 
 // The page has each setting with its range and default, and no others.
@@ -162,7 +242,11 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(settings__defaults_are_those_of_the_rooms_below),
     cmocka_unit_test(settings__values_arrive),
     cmocka_unit_test(settings__wrong_values_are_told),
+    cmocka_unit_test(settings__numbers_have_ranges_that_work),
+    cmocka_unit_test(settings__bounds_are_kept_by_all),
+    cmocka_unit_test(settings__unknown_ones_are_found),
     cmocka_unit_test(settings__no_more_addresses_than_devices),
+    cmocka_unit_test(settings__that_exclude_each_other),
     cmocka_unit_test(settings__are_those_of_the_man_page),
 };
 static const unit::Group group{"settings", cases};

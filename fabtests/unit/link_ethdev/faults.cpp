@@ -3,6 +3,7 @@
 // setting, the value and what is allowed.
 #include "dpdkx/link/ethdev/claim.h"
 #include "dpdkx/link/ethdev/loader.h"
+#include "dpdkx/link/ethdev/nic.h"
 #include "unit/link_ethdev/hosts.h"
 
 #include <cerrno>
@@ -72,17 +73,26 @@ static void open__faults_of_virtual_devices(void **) {
       }});
 }
 
-static void open__pci_needs_huge_pages(void **) {
+static void open__faults_of_pci_devices(void **) {
+  run({}, {[](Host &) {
+        check_fault(request("ffff:ff:1f.7", "10.5.0.1/24"), -ENODEV,
+                    {"FI_DPDKX_DEVICE", "ffff:ff:1f.7", "no such PCI device", "allowed"});
+        open(request("dpx0"));
+        check_fault(request("ffff:ff:1f.7", "10.5.0.1/24"), -ENODEV, {"no such PCI device"});
+      }});
+}
+
+static void open__huge_pages_that_are_not_there(void **) {
   if (huge_pages_here()) {
     print_message("skipped: this machine has huge pages\n");
     skip();
   }
   run({}, {[](Host &) {
-        check_fault(request("0000:fe:1f.7", "10.5.0.1/24"), -ENOMEM,
-                    {"FI_DPDKX_DEVICE", "0000:fe:1f.7", "huge pages", "nr_hugepages"});
+        check_fault(request("dpx0"), -ENOMEM,
+                    {"FI_DPDKX_HUGE_PAGES", "no huge pages", "nr_hugepages"},
+                    {.huge_pages = link::HugePages::always});
         // That wasn't DPDK's one chance.
         open(request("dpx0"));
-        check_fault(request("0000:fe:1f.7", "10.5.0.1/24"), -ENOMEM, {"huge pages"});
       }});
 }
 
@@ -97,9 +107,65 @@ static void open__wrong_eal_arguments(void **) {
 
 static void open__no_memory_for_so_many_packets(void **) {
   run({}, {[](Host &) {
-        check_fault(request("dpx0"), -ENOMEM, {"FI_DPDKX_MBUFS: no memory for 1000000", "allowed"},
+        check_fault(request("dpx0"), -ENOMEM,
+                    {"FI_DPDKX_MBUFS: '1000000': no memory for 1000000 packets", "allowed"},
                     {.mbufs = 1000000});
+        check_fault(request("net_null0,size=64", "10.5.0.1/24"), -ENOMEM,
+                    {"FI_DPDKX_MEMORY: '16MiB': no memory for 66560 packets",
+                     "allowed: fewer packets, or FI_DPDKX_MEMORY of some "},
+                    {.memory_mb = 16, .rx_descriptors = 32768, .tx_descriptors = 32768});
       }});
+}
+
+// One process is told how much it takes, the other has that much: DPDK starts once in each.
+static void open__as_much_memory_as_is_told_does(void **) {
+  const auto what = request("net_null0,size=64", "10.5.0.1/24");
+  run({}, {[&](Host &host) {
+             std::string error;
+             CHECK(fail_to_open(what, {.memory_mb = 16, .mbufs = 30000}, error) == -ENOMEM);
+             const std::string before = "FI_DPDKX_MEMORY of some ";
+             const auto at = error.find(before);
+             CHECK(at != std::string::npos);
+             host.word(0) = std::stoul(error.substr(at + before.size()));
+             host.meet();
+           },
+           [&](Host &host) {
+             host.meet();
+             const auto told = static_cast<std::uint32_t>(host.word(0).load());
+             open(what, {.memory_mb = told, .mbufs = 30000});
+           }});
+}
+
+static void open__too_few_packets(void **) {
+  run({}, {[](Host &) {
+        check_fault(request("net_null0,size=64", "10.5.0.1/24"), -EINVAL,
+                    {"FI_DPDKX_MBUFS: '2303'", "allowed for 'net_null0", "at least 2304", "or 0"},
+                    {.mbufs = 2303});
+        check_fault(request("dpx0"), -EINVAL, {"FI_DPDKX_MBUFS: '255'", "at least 256"},
+                    {.mbufs = 255});
+        open(request("net_null0,size=64", "10.5.0.1/24"), {.mbufs = 2304});
+      }});
+}
+
+static void descriptors__are_within_what_the_device_takes(void **) {
+  rte_eth_desc_lim limit{};
+  limit.nb_max = 4096;
+  limit.nb_min = 64;
+  limit.nb_align = 32;
+  const auto told = [&](std::uint32_t wanted) {
+    return link::descriptors_fault("FI_DPDKX_RX_DESCRIPTORS", wanted, "01:00.0", limit);
+  };
+  for (const std::uint32_t right : {0u, 64u, 96u, 4096u})
+    assert_string_equal(told(right).c_str(), "");
+  for (const std::uint32_t wrong : {32u, 65u, 4128u, 32768u})
+    assert_string_equal(told(wrong).c_str(),
+                        ("FI_DPDKX_RX_DESCRIPTORS: '" + std::to_string(wrong) +
+                         "'; allowed for '01:00.0': 64 to 4096, a multiple of 32, or 0")
+                            .c_str());
+  limit = {}; // nothing is known
+  assert_string_equal(told(32).c_str(), "");
+  assert_string_not_equal(told(31).c_str(), "");
+  assert_string_not_equal(told(32769).c_str(), "");
 }
 
 static void open__another_domain_wants_it_otherwise(void **) {
@@ -206,9 +272,13 @@ static void load__faults(void **) {
 static const CMUnitTest cases[] = {
     cmocka_unit_test(open__faults_of_interfaces),
     cmocka_unit_test(open__faults_of_virtual_devices),
-    cmocka_unit_test(open__pci_needs_huge_pages),
+    cmocka_unit_test(open__faults_of_pci_devices),
+    cmocka_unit_test(open__huge_pages_that_are_not_there),
     cmocka_unit_test(open__wrong_eal_arguments),
     cmocka_unit_test(open__no_memory_for_so_many_packets),
+    cmocka_unit_test(open__as_much_memory_as_is_told_does),
+    cmocka_unit_test(open__too_few_packets),
+    cmocka_unit_test(descriptors__are_within_what_the_device_takes),
     cmocka_unit_test(open__another_domain_wants_it_otherwise),
     cmocka_unit_test(open__exclusive_devices_go_to_one_process),
     cmocka_unit_test(ports__taken_and_wrong_ones),

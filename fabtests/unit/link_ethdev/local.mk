@@ -1,4 +1,5 @@
 unit_link_ethdev_sources = \
+	fabtests/unit/link_ethdev/arguments.cpp \
 	fabtests/unit/link_ethdev/dscp.cpp \
 	fabtests/unit/link_ethdev/faults.cpp \
 	fabtests/unit/link_ethdev/footprint.cpp \

@@ -57,6 +57,8 @@ static void describe__vdev_with_an_address(void **) {
 static void describe__faults(void **) {
   expect_fault(-EADDRNOTAVAIL, "net_memif0", {}, 0, {"FI_DPDKX_ADDR", "net_memif0", "allowed"});
   expect_fault(-ENODEV, "no_such_if", {}, 0, {"FI_DPDKX_DEVICE", "no_such_if", "allowed", "PCI"});
+  expect_fault(-ENODEV, "ffff:ff:1f.7", {}, 0,
+               {"FI_DPDKX_DEVICE", "ffff:ff:1f.7", "no such PCI device", "allowed"});
   assert_null(std::strstr(kernel_interface_names().c_str(), "lo"));
   expect_fault(-ENODEV, "lo", {}, 0, {"FI_DPDKX_DEVICE", "lo", "Ethernet"});
   for (std::uint32_t mtu : {1u, 575u, 9979u, 100000u})

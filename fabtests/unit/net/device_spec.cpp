@@ -2,6 +2,7 @@
 #include "dpdkx/net/device_spec.h"
 
 #include <rapidcheck.h>
+#include <utility>
 
 #include "unit/unit.h"
 
@@ -65,7 +66,7 @@ static void devices__faults_name_setting_value_and_what_is_allowed(void **) {
   std::string error;
   for (const char *text :
        {"a_name_longer_than_15", "eth0/1", "xdp:", "net_memif0,role", "net_memif0,=server",
-        "0000:01:00.0,x", "01:00.9", "net_af_packet0", "net_af_xdp0,queue=1", "a:b"}) {
+        "0000:01:00.0,x", "01:00.9", "net_af_packet0", "net_af_xdp0,start_queue=1", "a:b"}) {
     assert_false(parse_devices(text, out, error));
     expect_says(error, {"FI_DPDKX_DEVICE", text, "allowed", "0000:01:00.0", "net_memif0", "eth0"});
   }
@@ -73,6 +74,20 @@ static void devices__faults_name_setting_value_and_what_is_allowed(void **) {
     assert_false(parse_devices(text, out, error));
     expect_says(error, {"named twice"});
   }
+}
+
+static void devices__arguments_are_those_of_the_driver(void **) {
+  std::vector<DeviceSpec> out;
+  std::string error;
+  for (const char *text : {"net_memif0,role=server,idd=0", "eth_af_packet0,iface=a,idd=0",
+                           "eth0,idd=0", "xdp:eth0,idd=0"}) {
+    assert_false(parse_devices(text, out, error));
+    expect_says(error, {"FI_DPDKX_DEVICE: '", text, "no argument 'idd'; allowed: "});
+  }
+  assert_false(parse_devices("eth0,iface=eth1", out, error));
+  expect_says(error, {"FI_DPDKX_DEVICE: 'eth0,iface=eth1'", "'iface'", "allowed"});
+  // Of drivers that nobody knows here, and of NICs, whatever they take.
+  devices("net_future0,idd=0;0000:01:00.0,idd=0");
 }
 
 static void addresses__forms(void **) {
@@ -89,15 +104,35 @@ static void addresses__forms(void **) {
   assert_true(out[4] == (AddressSpec{{{0x0a030001}, 24}, {0x0a030002}, 4094}));
 }
 
-static void addresses__faults_name_setting_value_and_what_is_allowed(void **) {
-  std::vector<std::optional<AddressSpec>> out;
-  std::string error;
-  for (const char *text :
-       {"10.0.0.1", "10.0.0.1/33", "10.0.0.0/24", "10.0.0.255/24", "127.0.0.1/8", "224.0.0.1/24",
-        "10.0.0.1/24,10.0.1.1", "10.0.0.1/24,10.0.0.1", "10.0.0.1/24,,0", "10.0.0.1/24,,4095",
-        "10.0.0.1/24,", "10.0.0.1/24,,", "10.0.0.1/24,,1,2", "fe80::1/64"}) {
-    assert_false(parse_addresses(text, out, error));
-    expect_says(error, {"FI_DPDKX_ADDR", text, "allowed", "address/prefix"});
+// The first entry is right each time.
+static void addresses__faults_name_entry_part_and_what_is_allowed(void **) {
+  const std::pair<const char *, std::vector<const char *>> wrong[] = {
+      {"10.0.0.1", {"prefix ''", "0-32", "address/prefix"}},
+      {"10.0.0.1/33", {"prefix '33'", "0-32"}},
+      {"10.0.0.1/", {"prefix ''", "0-32"}},
+      {"10.0.0.1/-1", {"prefix '-1'", "0-32"}},
+      {"10.0.0/24", {"address '10.0.0'", "IPv4", "address/prefix"}},
+      {"fe80::1/64", {"address 'fe80::1'", "IPv4"}},
+      {"10.0.0.0/24", {"address '10.0.0.0'", "10.0.0.0/24"}},
+      {"10.0.0.255/24", {"address '10.0.0.255'", "10.0.0.255/24", "first and its last"}},
+      {"127.0.0.1/8", {"address '127.0.0.1'", "one host"}},
+      {"224.0.0.1/24", {"address '224.0.0.1'", "one host"}},
+      {"10.0.0.1/24,10.0.1.1", {"gateway '10.0.1.1'", "10.0.0.1/24"}},
+      {"10.0.0.1/24,10.0.0.1", {"gateway '10.0.0.1'", "another host"}},
+      {"10.0.0.1/24,gw", {"gateway 'gw'"}},
+      {"10.0.0.1/24,,0", {"VLAN '0'", "1-4094"}},
+      {"10.0.0.1/24,,4095", {"VLAN '4095'", "1-4094"}},
+      {"10.0.0.1/24,", {"more than it takes", "address/prefix"}},
+      {"10.0.0.1/24,,", {"more than it takes"}},
+      {"10.0.0.1/24,,1,2", {"more than it takes"}},
+  };
+  for (const auto &[text, parts] : wrong) {
+    std::vector<std::optional<AddressSpec>> out;
+    std::string error;
+    assert_false(parse_addresses(std::string("10.7.0.1/24;") + text, out, error));
+    expect_says(error, {"FI_DPDKX_ADDR: entry 2, '", text, "allowed: "});
+    for (const char *part : parts)
+      expect_says(error, {part});
   }
 }
 
@@ -108,10 +143,18 @@ static void neighbours__forms_and_faults(void **) {
       parse_neighbours("10.0.0.2=02:00:00:00:00:02; 10.0.0.3=02:00:00:00:00:03", out, error));
   assert_int_equal(out.size(), 2);
   assert_true(out[1].first == Ipv4{0x0a000003});
-  for (const char *text : {"10.0.0.2", "10.0.0.2=", "10.0.0.2=ff:ff:ff:ff:ff:ff",
-                           "10.0.0.2=00:00:00:00:00:00", "224.0.0.1=02:00:00:00:00:02"}) {
-    assert_false(parse_neighbours(text, out, error));
-    expect_says(error, {"FI_DPDKX_NEIGHBORS", text, "allowed"});
+  const std::pair<const char *, const char *> wrong[] = {
+      {"10.0.0.2", "MAC ''"},
+      {"10.0.0.2=", "MAC ''"},
+      {"10.0.0.2=02:00:00:00:00", "MAC '02:00:00:00:00'"},
+      {"10.0.0.2=ff:ff:ff:ff:ff:ff", "MAC 'ff:ff:ff:ff:ff:ff'"},
+      {"10.0.0.2=00:00:00:00:00:00", "MAC '00:00:00:00:00:00'"},
+      {"224.0.0.1=02:00:00:00:00:02", "address '224.0.0.1'"},
+      {"host=02:00:00:00:00:02", "address 'host'"},
+  };
+  for (const auto &[text, part] : wrong) {
+    assert_false(parse_neighbours(std::string("10.0.0.9=02:00:00:00:00:09;") + text, out, error));
+    expect_says(error, {"FI_DPDKX_NEIGHBORS: entry 2, '", text, part, "allowed: ", "address=MAC"});
   }
 }
 
@@ -141,8 +184,9 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(devices__kernel_interfaces),
     cmocka_unit_test(devices__nothing),
     cmocka_unit_test(devices__faults_name_setting_value_and_what_is_allowed),
+    cmocka_unit_test(devices__arguments_are_those_of_the_driver),
     cmocka_unit_test(addresses__forms),
-    cmocka_unit_test(addresses__faults_name_setting_value_and_what_is_allowed),
+    cmocka_unit_test(addresses__faults_name_entry_part_and_what_is_allowed),
     cmocka_unit_test(neighbours__forms_and_faults),
     cmocka_unit_test(any_text__is_read_or_refused_with_a_reason),
 };

@@ -6,4 +6,6 @@ unit_net_sources = \
 	fabtests/unit/net/frame.cpp \
 	fabtests/unit/net/ipv4.cpp \
 	fabtests/unit/net/mac.cpp \
-	fabtests/unit/net/neighbour.cpp
+	fabtests/unit/net/neighbour.cpp \
+	fabtests/unit/net/pci_device.cpp \
+	fabtests/unit/net/vdev_arguments.cpp

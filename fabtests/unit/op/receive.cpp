@@ -343,6 +343,29 @@ void discard__of_what_is_peeked_at(void **) {
       }
 }
 
+// Whoever has no queue isn't told, but rid of the message.
+void discard__without_a_completion_queue(void **) {
+  for (const std::size_t len : lengths)
+    for (const bool claim_first : {false, true}) {
+      Options o;
+      o.queues.cqs = false;
+      Lab l(o);
+      l.a.send(1, pattern(len), {.tag = 5, .flags = FI_DELIVERY_COMPLETE, .silent = true});
+      assert_true(l.deliver(0, 1));
+      Call c;
+      const std::uint64_t how = claim_first ? FI_CLAIM : FI_DISCARD;
+      assert_int_equal(l.b.try_receive(c, {.tag = 5, .flags = FI_PEEK | how}), 0);
+      if (claim_first)
+        assert_int_equal(claimed(l, c, FI_DISCARD), 0);
+      l.run();
+      assert_int_equal(l.a.queues.sends_ok(), 1); // its sender sees it received
+      assert_int_equal(l.b.to(0).rx_used, l.b.to(0).rx_released);
+      l.b.receive(len, {.tag = 5});
+      l.run();
+      assert_int_equal(l.b.queues.receives_ok(), 0); // nothing is left to receive
+    }
+}
+
 void discard__needs_a_peek_or_a_claim(void **) {
   Lab l;
   Call c;
@@ -452,6 +475,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(claim__keeps_a_message_for_its_receive),
     cmocka_unit_test(discard__of_what_was_claimed),
     cmocka_unit_test(discard__of_what_is_peeked_at),
+    cmocka_unit_test(discard__without_a_completion_queue),
     cmocka_unit_test(discard__needs_a_peek_or_a_claim),
     cmocka_unit_test(cancel__of_a_posted_receive),
     cmocka_unit_test(cancel__of_a_receive_under_way_is_too_late),

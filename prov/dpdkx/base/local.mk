@@ -4,6 +4,8 @@ base_sources = \
 	prov/dpdkx/base/burst_lock.h \
 	prov/dpdkx/base/clock.cpp \
 	prov/dpdkx/base/clock.h \
+	prov/dpdkx/base/cpus.cpp \
+	prov/dpdkx/base/cpus.h \
 	prov/dpdkx/base/list.h \
 	prov/dpdkx/base/log.cpp \
 	prov/dpdkx/base/log.h \

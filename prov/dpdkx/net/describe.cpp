@@ -3,6 +3,7 @@
 
 #include "dpdkx/net/frame.h"
 #include "dpdkx/net/kernel_interface.h"
+#include "dpdkx/net/pci_device.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -82,6 +83,9 @@ int describe_device(const DeviceSpec &spec, const std::optional<AddressSpec> &ad
                     std::uint32_t mtu, DeviceDescription &out, std::string &error) {
   out = {};
   out.link_name = spec.interface.empty() ? spec.bus_name : spec.interface;
+  if (spec.kind == DeviceKind::pci)
+    if (int rc = check_pci_device(spec, error))
+      return rc;
   std::optional<KernelInterface> interface;
   if (!spec.interface.empty()) {
     interface = find_kernel_interface(spec.interface);

@@ -2,6 +2,7 @@
 #include "dpdkx/net/device_spec.h"
 
 #include "dpdkx/net/text.h"
+#include "dpdkx/net/vdev_arguments.h"
 
 #include <algorithm>
 #include <cctype>
@@ -13,17 +14,11 @@ namespace {
 
 constexpr std::string_view separators = "; \t\n";
 
-std::string fault(std::string_view setting, std::string_view value, std::string_view what,
-                  std::string_view allowed) {
-  return std::string(setting) + ": '" + std::string(value) + "': " + std::string(what) +
-         "; allowed: " + std::string(allowed);
-}
-
 std::string device_fault(std::string_view entry, std::string_view what) {
-  return fault("FI_DPDKX_DEVICE", entry, what,
-               "a PCI address (0000:01:00.0), a DPDK virtual device "
-               "(net_memif0,role=server,id=0), a kernel interface (eth0, or xdp:eth0 for "
-               "af_xdp), or several of them separated by ';'");
+  return "FI_DPDKX_DEVICE: '" + std::string(entry) + "': " + std::string(what) +
+         "; allowed: a PCI address (0000:01:00.0), a DPDK virtual device "
+         "(net_memif0,role=server,id=0), a kernel interface (eth0, or xdp:eth0 for af_xdp), or "
+         "several of them separated by ';'";
 }
 
 // [dddd:]bb:dd.f in hexadecimal; `out` in full.
@@ -69,6 +64,17 @@ bool well_formed(std::string_view arguments) {
   return true;
 }
 
+std::string arguments_fault(const DeviceSpec &spec) {
+  if (spec.kind == DeviceKind::pci)
+    return {};
+  if (!spec.bus_name.empty())
+    return vdev_arguments_fault(spec.bus_name, spec.arguments);
+  if (!argument(spec.arguments, "iface").empty())
+    return "names its interface, so it takes no 'iface'; allowed: one of the two";
+  return vdev_arguments_fault(spec.kind == DeviceKind::af_xdp ? "net_af_xdp" : "net_af_packet",
+                              spec.arguments);
+}
+
 bool parse_device(std::string_view entry, DeviceSpec &out, std::string &error) {
   auto comma = std::min(entry.find(','), entry.size());
   auto name = entry.substr(0, comma);
@@ -99,24 +105,56 @@ bool parse_device(std::string_view entry, DeviceSpec &out, std::string &error) {
     error = device_fault(entry, "not a device");
     return false;
   }
+  if (auto what = arguments_fault(out); !what.empty()) {
+    error = "FI_DPDKX_DEVICE: '" + out.text + "': " + what;
+    return false;
+  }
   return true;
 }
 
-bool parse_address(std::string_view entry, AddressSpec &out) {
+std::string part_fault(std::string_view part, std::string_view value, std::string_view allowed) {
+  return std::string(part) + " '" + std::string(value) + "'; allowed: " + std::string(allowed);
+}
+
+// What is wrong with an entry of FI_DPDKX_ADDR; empty: nothing.
+std::string read_address(std::string_view entry, AddressSpec &out) {
+  constexpr std::string_view form = "address/prefix[,gateway[,vlan]] (10.0.0.1/24,10.0.0.254,100), "
+                                    "or '-' where the kernel has the address";
   out = {};
   auto rest = entry;
-  if (!parse_ipv4_network(cut(rest, ","), out.network) || !out.network.address.is_host() ||
-      out.network.is_reserved(out.network.address))
-    return false;
-  auto gateway = cut(rest, ",");
-  if (!gateway.empty() &&
-      (!parse_ipv4(gateway, out.gateway) || !out.gateway.is_host() ||
-       !out.network.contains(out.gateway) || out.gateway == out.network.address))
-    return false;
-  auto vlan = cut(rest, ",");
+  auto prefix = cut(rest, ",");
+  const auto address = cut(prefix, "/");
+  auto &network = out.network;
+  if (!parse_ipv4(address, network.address) || !network.address.is_host())
+    return part_fault("address", address, "the IPv4 address of one host, in " + std::string(form));
+  if (!parse_number(prefix, network.prefix) || network.prefix > 32)
+    return part_fault("prefix", prefix, "0-32, in " + std::string(form));
+  if (network.is_reserved(network.address))
+    return part_fault("address", address,
+                      "one of " + to_string(network) + " other than its first and its last");
+  const auto gateway = cut(rest, ",");
+  if (!gateway.empty() && (!parse_ipv4(gateway, out.gateway) || !out.gateway.is_host() ||
+                           !network.contains(out.gateway) || out.gateway == network.address))
+    return part_fault("gateway", gateway,
+                      "empty, or another host's address on the network of " + to_string(network));
+  const auto vlan = cut(rest, ",");
   if (!vlan.empty() && (!parse_number(vlan, out.vlan) || out.vlan == 0 || out.vlan > 4094))
-    return false;
-  return rest.empty() && !entry.ends_with(',');
+    return part_fault("VLAN", vlan, "empty, or 1-4094");
+  if (!rest.empty() || entry.ends_with(','))
+    return "more than it takes; allowed: " + std::string(form);
+  return {};
+}
+
+// The same of FI_DPDKX_NEIGHBORS.
+std::string read_neighbour(std::string_view entry, FixedNeighbour &out) {
+  constexpr std::string_view form = "address=MAC (10.0.0.2=02:00:00:00:00:02)";
+  auto mac = entry;
+  const auto address = cut(mac, "=");
+  if (!parse_ipv4(address, out.first) || !out.first.is_host())
+    return part_fault("address", address, "the IPv4 address of one host, in " + std::string(form));
+  if (!parse_mac(mac, out.second) || out.second.is_multicast() || out.second.is_zero())
+    return part_fault("MAC", mac, "the MAC address of one host, in " + std::string(form));
+  return {};
 }
 
 // Calls each(entry) for what stands between separators; stops at false.
@@ -156,19 +194,25 @@ bool parse_devices(std::string_view setting, std::vector<DeviceSpec> &out, std::
   return true;
 }
 
+namespace {
+// Which entry of which setting; true if nothing is wrong.
+bool tell(std::string_view setting, std::size_t number, std::string_view entry,
+          const std::string &what, std::string &error) {
+  if (what.empty())
+    return true;
+  error = std::string(setting) + ": entry " + std::to_string(number) + ", '" + std::string(entry) +
+          "': " + what;
+  return false;
+}
+} // namespace
+
 bool parse_addresses(std::string_view setting, std::vector<std::optional<AddressSpec>> &out,
                      std::string &error) {
   out.clear();
   return for_each_entry(setting, [&](std::string_view entry) {
     auto &address = out.emplace_back();
-    if (entry == "-" || parse_address(entry, address.emplace())) {
-      return true;
-    }
-    error = fault("FI_DPDKX_ADDR", entry, "not an address",
-                  "address/prefix[,gateway[,vlan]] (10.0.0.1/24,10.0.0.254,100: one host's "
-                  "address, a gateway on its network, a VLAN of 1-4094), or '-' where the kernel "
-                  "has the address; one for each device, separated by ';'");
-    return false;
+    return entry == "-" ||
+           tell("FI_DPDKX_ADDR", out.size(), entry, read_address(entry, address.emplace()), error);
   });
 }
 
@@ -176,14 +220,8 @@ bool parse_neighbours(std::string_view setting, std::vector<FixedNeighbour> &out
                       std::string &error) {
   out.clear();
   return for_each_entry(setting, [&](std::string_view entry) {
-    auto rest = entry;
-    auto &[ip, mac] = out.emplace_back();
-    if (parse_ipv4(cut(rest, "="), ip) && ip.is_host() && parse_mac(rest, mac) &&
-        !mac.is_multicast() && !mac.is_zero())
-      return true;
-    error = fault("FI_DPDKX_NEIGHBORS", entry, "not a neighbour",
-                  "address=MAC (10.0.0.2=02:00:00:00:00:02), or several separated by ';'");
-    return false;
+    auto &neighbour = out.emplace_back();
+    return tell("FI_DPDKX_NEIGHBORS", out.size(), entry, read_neighbour(entry, neighbour), error);
   });
 }
 

@@ -17,4 +17,8 @@ net_sources = \
 	prov/dpdkx/net/mac.h \
 	prov/dpdkx/net/neighbour.cpp \
 	prov/dpdkx/net/neighbour.h \
-	prov/dpdkx/net/text.h
+	prov/dpdkx/net/pci_device.cpp \
+	prov/dpdkx/net/pci_device.h \
+	prov/dpdkx/net/text.h \
+	prov/dpdkx/net/vdev_arguments.cpp \
+	prov/dpdkx/net/vdev_arguments.h

@@ -149,22 +149,23 @@ ssize_t Messenger::peek(const ReceiveRequest &r) {
   const bool tagged = r.flags & FI_TAGGED;
   auto *u = static_cast<Unexpected *>(
       m.find_unexpected(tagged ? r.tag : 0, tagged ? r.ignore : 0, r.src));
-  if (!completers_.rx_cq)
-    return 0;
-  if (u && (r.flags & FI_CLAIM) && !make_room(claimed_, claimed_.size() + 1))
-    return -FI_ENOMEM;
+  util_ext::Cq *cq = completers_.rx_cq; // without one nobody is told, and yet it is done
   if (!u) {
-    completers_.rx_cq->write_error({.entry = {.op_context = r.context, .flags = kind, .tag = r.tag},
-                                    .err = FI_ENOMSG,
-                                    .prov_errno = FI_ENOMSG});
+    if (cq)
+      cq->write_error({.entry = {.op_context = r.context, .flags = kind, .tag = r.tag},
+                       .err = FI_ENOMSG,
+                       .prov_errno = FI_ENOMSG});
     return 0;
   }
-  completers_.rx_cq->write({.op_context = r.context,
-                            .flags = FI_RECV | u->flags,
-                            .len = u->total,
-                            .data = u->data,
-                            .tag = u->tag,
-                            .src = u->src});
+  if ((r.flags & FI_CLAIM) && !make_room(claimed_, claimed_.size() + 1))
+    return -FI_ENOMEM;
+  if (cq)
+    cq->write({.op_context = r.context,
+               .flags = FI_RECV | u->flags,
+               .len = u->total,
+               .data = u->data,
+               .tag = u->tag,
+               .src = u->src});
   if (r.flags & FI_DISCARD) {
     m.remove(*u);
     discard(*u);

@@ -21,26 +21,27 @@ EthdevDevice::~EthdevDevice() {
     say_farewell();
 }
 
-int EthdevDevice::open(const DeviceRequest &request, const DeviceOptions &options,
-                       std::string &error) {
+int EthdevDevice::describe(const DeviceRequest &request, const DeviceOptions &options,
+                           std::string &error) {
   request_ = request;
   options_ = options;
-  if (int rc =
-          net::describe_device(request.spec, request.address, options.mtu, description_, error))
-    return rc;
+  return net::describe_device(request.spec, request.address, options.mtu, description_, error);
+}
+
+int EthdevDevice::open(std::string &error) {
   info_.link_name = description_.link_name;
   info_.address = description_.address;
   info_.mtu = description_.mtu;
   info_.bits_per_second = description_.speed_mbps * 1000000;
-  if (int rc = nic_.open(request, options, description_, info_, error))
+  if (int rc = nic_.open(request_, options_, description_, info_, error))
     return rc;
   // The kernel does for its addresses, unless af_xdp keeps the questions from it.
-  answers_arp_ = !description_.kernel_has_address || request.spec.kind == net::DeviceKind::af_xdp;
+  answers_arp_ = !description_.kernel_has_address || request_.spec.kind == net::DeviceKind::af_xdp;
   local_ = {info_.mac, description_.address.address, description_.vlan};
-  neighbours_.emplace(net::NeighbourTable::Settings{.resolve_timeout = options.resolve_timeout});
+  neighbours_.emplace(net::NeighbourTable::Settings{.resolve_timeout = options_.resolve_timeout});
   // Added twice, the later one holds: the setting.
   auto fixed = description_.neighbours;
-  fixed.insert(fixed.end(), options.neighbours.begin(), options.neighbours.end());
+  fixed.insert(fixed.end(), options_.neighbours.begin(), options_.neighbours.end());
   for (const auto &[ip, mac] : fixed)
     neighbours_->add_fixed(ip, mac);
   return 0;

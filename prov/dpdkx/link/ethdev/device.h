@@ -28,7 +28,9 @@ public:
   EthdevDevice() = default;
   ~EthdevDevice() override;
 
-  int open(const DeviceRequest &, const DeviceOptions &, std::string &error);
+  // What can be said without DPDK, which is not started for a device that isn't there.
+  int describe(const DeviceRequest &, const DeviceOptions &, std::string &error);
+  int open(std::string &error); // as described
   // Another open_device() may share it: same address, same MTU.
   bool matches(const DeviceRequest &, const DeviceOptions &) const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/link/ethdev/eal.h"
 
+#include "dpdkx/base/cpus.h"
 #include "dpdkx/base/signals.h"
 #include "dpdkx/link/ethdev/quiet.h"
 #include "dpdkx/net/text.h"
@@ -14,7 +15,6 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
-#include <sched.h>
 #include <semaphore>
 #include <thread>
 #include <unistd.h>
@@ -30,18 +30,6 @@ namespace {
 bool started_ = false;
 int failure_ = 0;
 std::string failure_text_;
-
-// "0,2,3": where the caller may run.
-std::string allowed_cpus() {
-  cpu_set_t set;
-  std::string list;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0)
-    return "0";
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &set))
-      list += (list.empty() ? "" : ",") + std::to_string(cpu);
-  return list;
-}
 
 bool wants_huge_pages(const DeviceOptions &options, const net::DeviceSpec &spec) {
   return options.huge_pages == HugePages::always ||

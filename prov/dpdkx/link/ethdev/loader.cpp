@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <dlfcn.h>
 #include <mutex>
+#include <unistd.h>
 
 namespace dpdkx::link {
 
@@ -56,6 +57,16 @@ const EthdevModule *load_ethdev_module(const std::string &path, std::string &err
   if (module_ == nullptr)
     module_ = load(path.empty() ? default_path() : path, error);
   return module_;
+}
+
+bool ethdev_module_exists(std::string &error) {
+  const std::string path = default_path();
+  if (loaded_ethdev_module() != nullptr || access(path.c_str(), F_OK) == 0)
+    return true;
+  error = "devices need the module " + path +
+          ", which isn't there; allowed: FI_DPDKX_DEVICE not set (processes of one host), or dpdkx "
+          "built with DPDK";
+  return false;
 }
 
 const EthdevModule *loaded_ethdev_module() { return module_; }

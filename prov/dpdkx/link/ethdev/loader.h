@@ -15,6 +15,10 @@ namespace dpdkx::link {
 // installed, another build's. Never unloaded.
 const EthdevModule *load_ethdev_module(const std::string &path, std::string &error);
 
+// Whether there is a file to load it from, the one beside this code; false with
+// a text. Looks, and loads nothing.
+bool ethdev_module_exists(std::string &error);
+
 // The module if it has been loaded, else null.
 const EthdevModule *loaded_ethdev_module();
 

@@ -73,10 +73,12 @@ int open_device_locked(const DeviceRequest &request, const DeviceOptions &option
     out = std::move(device);
     return 0;
   }
+  device.reset(new EthdevDevice, Close{identity});
+  if (int rc = device->describe(request, options, error))
+    return rc;
   if (int rc = start_eal(options, request.spec, error))
     return rc;
-  device.reset(new EthdevDevice, Close{identity});
-  if (int rc = device->open(request, options, error))
+  if (int rc = device->open(error))
     return rc;
   devices()[identity] = device;
   out = std::move(device);

@@ -27,6 +27,11 @@ enum class HugePages : std::uint8_t {
   never,
 };
 
+// What a port of its own holds of packet buffers: some being sent, some being read.
+inline constexpr std::uint32_t min_mbufs = 256;
+// Of a queue, whatever the device; it may take less.
+inline constexpr std::uint32_t min_descriptors = 32, max_descriptors = 32768;
+
 // How DPDK and devices are set up. What concerns DPDK as a whole counts with the
 // first device of the process.
 struct DeviceOptions {

@@ -104,6 +104,14 @@ bool is_driver(const std::string &name, std::string_view driver) {
   return name.starts_with(driver);
 }
 
+// In a pool, where none crosses pages without need.
+std::uint64_t memory_of_packet(std::uint32_t room) {
+  constexpr std::uint64_t overhead = 256; // what describes it, and alignment
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto size = room + overhead;
+  return size <= page ? page / (page / size) : (size + page - 1) / page * page;
+}
+
 std::uint16_t read_hex(const std::string &path) {
   std::uint32_t value = 0;
   std::ifstream(path) >> std::hex >> value;
@@ -128,6 +136,19 @@ PciIdentity pci_identity(const std::string &address) {
 }
 
 } // namespace
+
+std::string descriptors_fault(const char *setting, std::uint32_t wanted, const std::string &device,
+                              const rte_eth_desc_lim &limit) {
+  const auto least = std::max<std::uint32_t>(limit.nb_min, min_descriptors);
+  const auto most = std::min<std::uint32_t>(limit.nb_max ? limit.nb_max : UINT16_MAX, // 0: any
+                                            max_descriptors);
+  const auto multiple = std::max<std::uint32_t>(limit.nb_align, 1);
+  if (wanted == 0 || (wanted >= least && wanted <= most && wanted % multiple == 0))
+    return {};
+  return std::string(setting) + ": '" + std::to_string(wanted) + "'; allowed for '" + device +
+         "': " + std::to_string(least) + " to " + std::to_string(most) +
+         (multiple > 1 ? ", a multiple of " + std::to_string(multiple) : "") + ", or 0";
+}
 
 Nic::~Nic() {
   if (is_memif_ && created_) {
@@ -249,15 +270,22 @@ int Nic::configure(const DeviceRequest &request, const DeviceOptions &options,
   // Every packet is one segment of one pool with one owner.
   tx_offloads_ |= device.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
   conf.txmode.offloads = tx_offloads_;
+  error = descriptors_fault("FI_DPDKX_RX_DESCRIPTORS", options.rx_descriptors, request.spec.text,
+                            device.rx_desc_lim);
+  if (error.empty())
+    error = descriptors_fault("FI_DPDKX_TX_DESCRIPTORS", options.tx_descriptors, request.spec.text,
+                              device.tx_desc_lim);
+  if (!error.empty())
+    return -EINVAL;
   if (options.rx_descriptors)
-    rx_descriptors_ = static_cast<std::uint16_t>(std::min(options.rx_descriptors, 32768u));
+    rx_descriptors_ = static_cast<std::uint16_t>(options.rx_descriptors);
   if (options.tx_descriptors)
-    tx_descriptors_ = static_cast<std::uint16_t>(std::min(options.tx_descriptors, 32768u));
+    tx_descriptors_ = static_cast<std::uint16_t>(options.tx_descriptors);
   if (rc == 0)
     rc = rte_eth_dev_configure(id_, 1, 1, &conf);
   if (rc == 0)
     rc = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx_descriptors_, &tx_descriptors_);
-  if (rc == 0 && (rc = make_pool(description, options, error)) != 0)
+  if (rc == 0 && (rc = make_pool(request, options, description, error)) != 0)
     return rc;
   auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id_));
   if (rc == 0)
@@ -272,17 +300,22 @@ int Nic::configure(const DeviceRequest &request, const DeviceOptions &options,
   return rc;
 }
 
-int Nic::make_pool(const net::DeviceDescription &description, const DeviceOptions &options,
-                   std::string &error) {
+int Nic::make_pool(const DeviceRequest &request, const DeviceOptions &options,
+                   const net::DeviceDescription &description, std::string &error) {
   constexpr std::uint32_t in_hand = 1024; // of ports: being sent, being read, waiting
   auto frame = description.mtu + net::ethernet_size + net::vlan_tag_size;
   auto room = std::max({2048u, frame, frame_room_}) + RTE_PKTMBUF_HEADROOM;
   room = std::max(room, payload_offset + description.mtu);
   // Drivers that copy hold no packets. Others fill both queues before anything
   // returns: then the rest must still do, or an idle sender starves the receiver.
-  pool_size_ = options.mbufs ? options.mbufs
-               : frame_room_ ? 2 * in_hand
-                             : rx_descriptors_ + tx_descriptors_ + in_hand;
+  const std::uint32_t in_queues = frame_room_ ? 0 : rx_descriptors_ + tx_descriptors_;
+  if (options.mbufs && options.mbufs < in_queues + min_mbufs) {
+    error = "FI_DPDKX_MBUFS: '" + std::to_string(options.mbufs) + "'; allowed for '" +
+            request.spec.text + "': at least " + std::to_string(in_queues + min_mbufs) +
+            ", of which its queues hold " + std::to_string(in_queues) + ", or 0";
+    return -EINVAL;
+  }
+  pool_size_ = options.mbufs ? options.mbufs : frame_room_ ? 2 * in_hand : in_queues + in_hand;
   auto name = "dpdkx_" + std::to_string(id_);
   // Last in, first out: what was just used is still in the cache.
   pool_ = rte_pktmbuf_pool_create_by_ops(name.c_str(), pool_size_, 0, 0,
@@ -290,9 +323,14 @@ int Nic::make_pool(const net::DeviceDescription &description, const DeviceOption
                                          rte_eth_dev_socket_id(id_), "stack");
   if (pool_ != nullptr)
     return 0;
-  error = "FI_DPDKX_MBUFS: no memory for " + std::to_string(pool_size_) + " packets of " +
+  const auto what = options.mbufs ? "FI_DPDKX_MBUFS: '" + std::to_string(options.mbufs)
+                                  : "FI_DPDKX_MEMORY: '" + std::to_string(options.memory_mb) +
+                                        (options.memory_mb ? "MiB" : "");
+  const auto megabytes = (pool_size_ * memory_of_packet(room) >> 20) + 8;
+  error = what + "': no memory for " + std::to_string(pool_size_) + " packets of " +
           std::to_string(room) + " bytes (" + rte_strerror(rte_errno) +
-          "); allowed: fewer, or more memory by FI_DPDKX_MEMORY";
+          "); allowed: fewer packets, or FI_DPDKX_MEMORY of some " + std::to_string(megabytes) +
+          "MiB";
   return -ENOMEM;
 }
 

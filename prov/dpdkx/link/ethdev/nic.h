@@ -18,6 +18,10 @@
 
 namespace dpdkx::link {
 
+// What a device says of a queue's length that was set; empty: nothing against it.
+std::string descriptors_fault(const char *setting, std::uint32_t wanted, const std::string &device,
+                              const rte_eth_desc_lim &);
+
 class Nic {
 public:
   static constexpr unsigned burst = 32;
@@ -65,7 +69,8 @@ private:
              std::string &error);
   int configure(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
                 std::string &error);
-  int make_pool(const net::DeviceDescription &, const DeviceOptions &, std::string &error);
+  int make_pool(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
+                std::string &error);
   void control(const std::function<void()> &);
   void fill(DeviceInfo &, const rte_eth_dev_info &) const;
 
