@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -150,8 +150,13 @@ void HostPort::refuse_for_want_of_descriptors() {
   if (guest.socket && identify(guest.socket, guest.who) == 0)
     refuse(guest, -EMFILE, "too many open files (RLIMIT_NOFILE)");
   guest.socket.reset();
+  take_spare();
+}
+
+// One that needs no file, as there may be no /dev.
+void HostPort::take_spare() {
   const ForkHold hold;
-  spare_ = Fd(open("/dev/null", O_RDONLY | O_CLOEXEC), hold);
+  spare_ = Fd(eventfd(0, EFD_CLOEXEC), hold);
 }
 
 void HostPort::refuse(const Guest &guest, int status, const char *why) {

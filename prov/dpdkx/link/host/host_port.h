@@ -94,6 +94,7 @@ private:
   void look_at_sockets();
   void accept_guests();
   void refuse_for_want_of_descriptors();
+  void take_spare();
   void hear_guest(std::uint32_t slot);
   int admit(Guest &guest, const Hello &hello, const Fd &memfd);
   void refuse(const Guest &guest, int status, const char *why);

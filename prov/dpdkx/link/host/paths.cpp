@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -38,8 +37,8 @@ int HostPort::start() {
   {
     const ForkHold hold;
     epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC), hold);
-    spare_ = Fd(open("/dev/null", O_RDONLY | O_CLOEXEC), hold);
   }
+  take_spare();
   if (!epoll_ || !spare_)
     return epoll_ ? spare_.error() : epoll_.error();
   return add_to_epoll(listener_, Source::listener, 0);
@@ -266,7 +265,8 @@ int open_host_port(const Address &wanted, const HostOptions &options, std::uniqu
     return result;
   auto made = std::make_unique<host::HostPort>(bound, options, std::move(listener));
   if (const int result = made->start(); result != 0) {
-    error = result == -EMFILE ? "too many open files (RLIMIT_NOFILE)" : std::strerror(-result);
+    error = "can't open an endpoint at " + to_string(bound) + ": " +
+            (result == -EMFILE ? "too many open files (RLIMIT_NOFILE)" : std::strerror(-result));
     return result;
   }
   port = std::move(made);
