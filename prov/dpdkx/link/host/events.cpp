@@ -304,6 +304,7 @@ void HostPort::retry_connecting() {
       events_.push_back({PathEventKind::up, path->id});
       continue;
     }
+    tell_failure(*path, result);
     part_from_peer(*path);
     path->state = Path::State::ended;
     events_.push_back({PathEventKind::failed, path->id, result});

@@ -80,6 +80,7 @@ private:
   void remove_path(Path &path);
   bool is_self(const Address &peer) const;
   int open_to_self(Path &path);
+  static void tell_failure(const Path &path, int result);
   int greet(Path &path);
   int listen_to_peer(Path &path);
   void part_from_peer(Path &path);

@@ -50,6 +50,8 @@ std::string open_failure(const Address &peer, int result) {
   std::string text = "host link: can't open a path to " + to_string(peer) + ": ";
   if (result == -EMFILE)
     return text + "too many open files (RLIMIT_NOFILE)";
+  if (result == -EFBIG)
+    return text + "its rings are larger than a file may be (RLIMIT_FSIZE)";
   if (result == -EHOSTUNREACH)
     return text + "nobody answers there, and it is no address of this host";
   return text + std::strerror(-result);
@@ -61,6 +63,11 @@ LogLevel level_of(int result) {
 }
 
 } // namespace
+
+void HostPort::tell_failure(const Path &path, int result) {
+  if (result != -EPERM) // said already
+    log(level_of(result), open_failure(path.peer, result));
+}
 
 int HostPort::open_path(const Address &peer, PathId &id) {
   if (inherited())
@@ -76,8 +83,7 @@ int HostPort::open_path(const Address &peer, PathId &id) {
   if (result == 0 && path.state != Path::State::open)
     result = greet(path);
   if (result != 0) {
-    if (result != -EPERM) // said already
-      log(level_of(result), open_failure(peer, result));
+    tell_failure(path, result);
     remove_path(path);
     return result;
   }
