@@ -287,6 +287,25 @@ void connect__waits_no_longer_than_it_should(void **) {
 
 // --- Two links
 
+// A job that is stopped while it starts.
+void connect__waits_for_a_local_peer_that_was_stopped_too(void **) {
+  World w;
+  w.options.is_own_address = all_own;
+  Node &a = w.start(On::host);
+  w.book.add(address(2));
+  Call &s = a.send(1, pattern(100));
+  w.run_for(1s);
+  a.computes = true;
+  w.run_for(60s);
+  a.computes = false;
+  w.run_for(1s);
+  assert_true(s.open());
+  Node &b = w.start(On::host);
+  Call &r = b.receive(100);
+  assert_true(w.finish({&s, &r}, 1s));
+  assert_true(s.ok() && r.ok());
+}
+
 void connect__prefers_the_host_link(void **) {
   World w;
   w.start(On::both), w.start(On::both);
@@ -666,6 +685,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(connect__without_a_device_names_the_setting),
     cmocka_unit_test(connect__waits_for_a_local_peer_to_start),
     cmocka_unit_test(connect__waits_no_longer_than_it_should),
+    cmocka_unit_test(connect__waits_for_a_local_peer_that_was_stopped_too),
     cmocka_unit_test(connect__prefers_the_host_link),
     cmocka_unit_test(alias__of_one_address_in_the_book),
     cmocka_unit_test(path__that_is_refused_says_why),

@@ -54,6 +54,30 @@ void death__is_told_after_the_time_limit(void **) {
   }
 }
 
+// A whole job is stopped for longer than a peer may be silent, and goes on.
+void peers__that_are_stopped_together_live(void **) {
+  for (const bool connected : {true, false}) {
+    World w;
+    Node &a = w.start(), &b = w.start();
+    if (connected)
+      w.exchange(0, 1);
+    w.hook = [](const Departure &, PacketType) { return Verdict{.drop = true}; };
+    Call &small = a.send(1, pattern(10)), &large = a.send(1, pattern(100000));
+    Call &back = b.send(0, pattern(100000), {.flags = FI_MATCH_COMPLETE});
+    w.run_for(3s); // the last that was said is lost on the way
+    w.hook = {};
+    a.computes = b.computes = true;
+    w.run_for(60s);
+    a.computes = b.computes = false;
+    w.run_for(1s);
+    assert_true(large.open() && back.open());
+    Call &r = b.receive(10), &r2 = b.receive(100000), &r3 = a.receive(100000);
+    assert_true(w.finish({&small, &large, &back, &r, &r2, &r3}, 1s));
+    assert_true(small.ok() && large.ok() && back.ok());
+    assert_true(r.holds(pattern(10)) && r2.holds(pattern(100000)) && r3.holds(pattern(100000)));
+  }
+}
+
 void death__on_the_host_link_is_told_at_once(void **) {
   World w;
   Node &a = w.start(On::host);
@@ -213,6 +237,7 @@ void drained__when_the_peer_is_dead(void **) {
 
 static const CMUnitTest cases[] = {
     cmocka_unit_test(death__is_told_after_the_time_limit),
+    cmocka_unit_test(peers__that_are_stopped_together_live),
     cmocka_unit_test(death__on_the_host_link_is_told_at_once),
     cmocka_unit_test(death__ends_receives_that_it_has_begun),
     cmocka_unit_test(cable__that_is_out_for_a_while_loses_nothing),

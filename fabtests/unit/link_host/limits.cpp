@@ -91,6 +91,39 @@ static void descriptors__none_for_a_port(void **) {
   }
 }
 
+// The kernel's way to tell is a signal that ends the process.
+static void memory__larger_than_a_file_may_be(void **) {
+  assert_true(succeeded(in_child([] {
+    const LogCapture log;
+    const rlimit small{1000, 1000};
+    std::unique_ptr<Port> own, other;
+    std::string error;
+    PathId path;
+    return open_host_port(loopback(), {}, own, error) == 0 &&
+           open_host_port(loopback(), {}, other, error) == 0 &&
+           setrlimit(RLIMIT_FSIZE, &small) == 0 &&
+           own->open_path(other->address(), path) == -EFBIG &&
+           own->open_path(own->address(), path) == -EFBIG && log.count("RLIMIT_FSIZE") == 2;
+  })));
+}
+
+// A sandbox may have no files at all.
+static void files__none_are_needed(void **) {
+  if (geteuid() != 0)
+    skip();
+  char empty[] = "/tmp/dpdkx-no-files-XXXXXX";
+  assert_non_null(mkdtemp(empty));
+  const pid_t child = in_child([&] {
+    std::unique_ptr<Port> port;
+    std::string error;
+    return chroot(empty) == 0 && chdir("/") == 0 &&
+           open_host_port(loopback(), {}, port, error) == 0;
+  });
+  const bool well = succeeded(child);
+  assert_int_equal(rmdir(empty), 0);
+  assert_true(well);
+}
+
 static void descriptors__none_for_a_path(void **) {
   const LogCapture log;
   const auto port = open_port();
@@ -148,6 +181,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(user__another_is_refused_by_the_opener),
     cmocka_unit_test(user__another_is_refused_by_the_acceptor),
     cmocka_unit_test(descriptors__none_for_a_port),
+    cmocka_unit_test(memory__larger_than_a_file_may_be),
+    cmocka_unit_test(files__none_are_needed),
     cmocka_unit_test(descriptors__none_for_a_path),
     cmocka_unit_test(descriptors__none_for_a_guest),
 };

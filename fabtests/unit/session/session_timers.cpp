@@ -147,6 +147,67 @@ void lossless__leaves_death_to_the_link(void **) {
   assert_true(p.a.session->established());
 }
 
+// A stopped process comes back: its peer may have been stopped, too.
+void silence__while_this_side_stood_still_counts_once_resumed(void **) {
+  for (const bool in_flight : {false, true}) {
+    Pair p;
+    TxPacket packet;
+    if (in_flight)
+      p.a.session->sent(&packet, 100, start);
+    else
+      p.a.session->set_waiting(true, start);
+    p.run(start, start + 3s, false);
+    const Time resumed = start + 60s;
+    p.a.session->on_time(resumed);
+    assert_true(p.a.session->established());
+    assert_true(p.a.session->deadline() <= resumed + timeout / 8);
+    assert_true(p.run(resumed, never - 1s, false) == resumed + timeout);
+    assert_int_equal(p.a.session->error(), -ETIMEDOUT);
+  }
+}
+
+void silence__is_excused_once(void **) {
+  Pair p;
+  p.a.session->set_waiting(true, start);
+  for (Time now = start + 60s;; now += 60s) {
+    p.run(now - 60s, now - 60s + 3s, false);
+    p.a.session->on_time(now);
+    assert_true(p.a.session->established());
+    p.run(now, now + 3s, false);
+    if (now == start + 180s) {
+      p.a.session->on_time(now + 60s);
+      assert_true(p.a.session->state() == State::dead);
+      return;
+    }
+    p.a.session->heard(now + 3s); // which ends the spell
+  }
+}
+
+void silence__of_a_side_that_had_nothing_to_look_for_is_no_excuse(void **) {
+  Pair p;
+  p.run(start, start + 1s, false);
+  p.a.session->on_time(start + 1s);
+  const Time waits = start + 100s;
+  p.a.session->set_waiting(true, waits);
+  assert_true(p.run(waits, never - 1s, false) == waits + timeout);
+}
+
+void handshake__goes_on_when_this_side_has_stood_still(void **) {
+  Side a(1, 1);
+  a.session->open(start);
+  a.say(start);
+  a.session->on_time(start + 1s);
+  const Time resumed = start + 60s;
+  a.session->on_time(resumed);
+  assert_true(a.session->state() == State::hello_sent);
+  assert_int_equal(a.say(resumed).size(), 1);
+  for (Time now = resumed; now < resumed + timeout; now += 500ms)
+    a.session->on_time(now);
+  assert_true(a.session->state() == State::hello_sent);
+  a.session->on_time(resumed + timeout);
+  assert_int_equal(a.session->error(), -ETIMEDOUT);
+}
+
 void deadline__is_in_the_past_while_something_can_be_sent(void **) {
   Pair p;
   p.a.session->request_ack();
@@ -173,6 +234,10 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(peer__that_speaks_but_does_not_acknowledge_lives),
     cmocka_unit_test(waiting__ends_with_the_last_ack),
     cmocka_unit_test(lossless__leaves_death_to_the_link),
+    cmocka_unit_test(silence__while_this_side_stood_still_counts_once_resumed),
+    cmocka_unit_test(silence__is_excused_once),
+    cmocka_unit_test(silence__of_a_side_that_had_nothing_to_look_for_is_no_excuse),
+    cmocka_unit_test(handshake__goes_on_when_this_side_has_stood_still),
     cmocka_unit_test(deadline__is_in_the_past_while_something_can_be_sent),
 };
 const unit::Group group{"session_timers", cases};

@@ -27,6 +27,7 @@ struct Packet : session::TxPacket {
 struct Dialling {
   Time since;
   Time retry_at = never;
+  bool excused = false; // what the process stood still for doesn't count, once
 };
 
 struct Conn : op::Peer {

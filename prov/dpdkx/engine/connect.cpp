@@ -129,6 +129,11 @@ bool Endpoint::Impl::begin_dialling(Conn &c) {
 // Nobody answers there yet: again, for a while.
 void Endpoint::Impl::refused(Conn &c) {
   Dialling &dialling = dialling_[&c];
+  gate_.timers_run(now_);
+  if (!dialling.excused && gate_.stood_still(dialling.since)) { // so may who is to start there
+    dialling.excused = true;
+    dialling.since = gate_.resumed_at();
+  }
   const Duration waited = now_ - dialling.since;
   if (waited >= config_.connect_timeout) {
     doom(c, ECONNREFUSED);

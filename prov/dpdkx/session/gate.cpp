@@ -50,6 +50,23 @@ Gate::Gate(const Params &p, const Address &self, std::uint64_t seed)
 
 Gate::~Gate() = default;
 
+// Twice the time between two runs at most, while a session waits.
+Duration Gate::longest_pause() const {
+  return std::max(params_.peer_timeout / 4, 2 * params_.max_rto);
+}
+
+void Gate::timers_run(Time now) {
+  if (timers_ran_at_ != never && now - timers_ran_at_ > longest_pause()) {
+    stopped_at_ = timers_ran_at_;
+    resumed_at_ = now;
+  }
+  timers_ran_at_ = now;
+}
+
+bool Gate::stood_still(Time since) const {
+  return resumed_at_ > since && resumed_at_ - std::max(since, stopped_at_) > longest_pause();
+}
+
 std::uint64_t Gate::draw() {
   std::uint64_t r;
   do {

@@ -50,9 +50,18 @@ public:
 
   WindowPool &windows() { return *windows_; }
 
+  // Timers run at this time. They run often while a session waits for its peer: a long while in
+  // which none did is one in which this process stood still (a signal or a debugger stopped it),
+  // and so may its peers have done.
+  void timers_run(Time now);
+  // Whether much of the time since then was such a while; it ended at resumed_at().
+  bool stood_still(Time since) const;
+  Time resumed_at() const { return resumed_at_; }
+
   static constexpr Duration cookie_lifetime = std::chrono::seconds(10);
 
 private:
+  Duration longest_pause() const;
   std::uint64_t mac(const wire::Hello &, const Address &source, std::int64_t issued) const;
   int acceptable(std::uint8_t version_min, std::uint8_t version_max, const wire::KeyDigest &) const;
 
@@ -62,6 +71,8 @@ private:
   SipKey secret_;
   std::uint64_t drawn_ = 0;
   std::unique_ptr<WindowPool> windows_;
+  Time timers_ran_at_ = never;
+  Time stopped_at_ = Time::min(), resumed_at_ = Time::min();
 };
 
 } // namespace dpdkx::session

@@ -64,6 +64,7 @@ public:
   void ask_at(Time t) { ask_at_ = t; }
 
   Time started_at() const { return started_at_; }
+  void started_at(Time t) { started_at_ = t; }
 
   static constexpr std::uint8_t confirms_a_challenge = 2;
   static constexpr std::uint8_t rounds_at_full_size = 2;

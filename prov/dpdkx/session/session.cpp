@@ -116,6 +116,7 @@ TxPacket *Session::take_all() {
 void Session::heard(Time now) {
   heard_at_ = now;
   probes_ = 0;
+  excused_ = false;
   if (unproven_) {
     unproven_ = false;
     end_handshake();

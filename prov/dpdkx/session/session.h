@@ -156,6 +156,7 @@ private:
   void release_if_idle();
   bool waits() const;
   Time silent_since() const;
+  void excuse_silence();
   Time stuck_at() const;
 
   Gate &gate_;
@@ -185,6 +186,7 @@ private:
   bool ack_requested_ : 1 = false;
   bool ecn_ : 1 = false;
   bool path_limited_ : 1 = false;
+  bool excused_ : 1 = false; // that it is silent for so long, for once
 };
 
 // What an idle peer costs.

@@ -37,6 +37,20 @@ void Session::set_waiting(bool waiting, Time now) {
   waiting_ = waiting;
 }
 
+// Once in a spell of silence the time in which this side stood still doesn't count: where a whole
+// job is stopped for a while, each side comes back to find the others silent.
+void Session::excuse_silence() {
+  const bool silent = waits() && gate_.stood_still(silent_since());
+  const bool unanswered = asking() && gate_.stood_still(handshake_->started_at());
+  if (excused_ || !(silent || unanswered))
+    return;
+  excused_ = true;
+  waits_since_ = gate_.resumed_at();
+  probes_ = 0;
+  if (asking())
+    handshake_->started_at(gate_.resumed_at());
+}
+
 bool Session::probe_due(Time now) {
   if (lossless_ || !waiting_ || in_flight() || state_ != State::established || unproven_)
     return false;
@@ -83,6 +97,8 @@ void Session::on_time(Time now) {
   if (state_ == State::dead || lossless_)
     return;
   const Params &p = gate_.params();
+  gate_.timers_run(now);
+  excuse_silence();
   if (asking() && now >= handshake_->started_at() + p.peer_timeout) {
     // Packets with our token are as good an answer to "do you know me?" as a welcome.
     if (state_ != State::established || unproven_ || heard_at_ < handshake_->started_at())

@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -155,8 +155,13 @@ void HostPort::refuse_for_want_of_descriptors() {
   if (guest.socket && identify(guest.socket, guest.who) == 0)
     refuse(guest, -EMFILE, "too many open files (RLIMIT_NOFILE)");
   guest.socket.reset();
+  take_spare();
+}
+
+// One that needs no file, as there may be no /dev.
+void HostPort::take_spare() {
   const ForkHold hold;
-  spare_ = Fd(open("/dev/null", O_RDONLY | O_CLOEXEC), hold);
+  spare_ = Fd(eventfd(0, EFD_CLOEXEC), hold);
 }
 
 void HostPort::refuse(const Guest &guest, int status, const char *why) {
@@ -307,6 +312,7 @@ void HostPort::retry_connecting() {
       events_.push_back({PathEventKind::up, path->id});
       return true;
     }
+    tell_failure(*path, result);
     part_from_peer(*path);
     path->state = Path::State::ended;
     events_.push_back({PathEventKind::failed, path->id, result});

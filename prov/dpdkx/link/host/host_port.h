@@ -80,6 +80,7 @@ private:
   void remove_path(Path &path);
   bool is_self(const Address &peer) const;
   int open_to_self(Path &path);
+  static void tell_failure(const Path &path, int result);
   int greet(Path &path);
   int listen_to_peer(Path &path);
   void part_from_peer(Path &path);
@@ -94,6 +95,7 @@ private:
   void look_at_sockets();
   void accept_guests();
   void refuse_for_want_of_descriptors();
+  void take_spare();
   void hear_guest(std::uint32_t slot);
   int admit(Guest &guest, const Hello &hello, const Fd &memfd);
   void refuse(const Guest &guest, int status, const char *why);

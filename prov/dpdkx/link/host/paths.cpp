@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -39,8 +38,8 @@ int HostPort::start() {
   {
     const ForkHold hold;
     epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC), hold);
-    spare_ = Fd(open("/dev/null", O_RDONLY | O_CLOEXEC), hold);
   }
+  take_spare();
   if (!epoll_ || !spare_)
     return epoll_ ? spare_.error() : epoll_.error();
   return add_to_epoll(listener_, Source::listener, 0);
@@ -52,6 +51,8 @@ std::string open_failure(const Address &peer, int result) {
   std::string text = "host link: can't open a path to " + to_string(peer) + ": ";
   if (result == -EMFILE)
     return text + "too many open files (RLIMIT_NOFILE)";
+  if (result == -EFBIG)
+    return text + "its rings are larger than a file may be (RLIMIT_FSIZE)";
   if (result == -EHOSTUNREACH)
     return text + "nobody answers there, and it is no address of this host";
   return text + std::strerror(-result);
@@ -63,6 +64,11 @@ LogLevel level_of(int result) {
 }
 
 } // namespace
+
+void HostPort::tell_failure(const Path &path, int result) {
+  if (result != -EPERM) // said already
+    log(level_of(result), [&] { return open_failure(path.peer, result); });
+}
 
 int HostPort::open_path(const Address &peer, PathId &id) {
   if (inherited())
@@ -81,8 +87,7 @@ int HostPort::open_path(const Address &peer, PathId &id) {
   if (result == 0 && path.state != Path::State::open)
     result = greet(path);
   if (result != 0) {
-    if (result != -EPERM) // said already
-      log(level_of(result), [&] { return open_failure(peer, result); });
+    tell_failure(path, result);
     remove_path(path);
     return result;
   }
@@ -286,7 +291,8 @@ int open_host_port(const Address &wanted, const HostOptions &options, std::uniqu
     return result;
   auto made = std::make_unique<host::HostPort>(bound, options, std::move(listener));
   if (const int result = made->start(); result != 0) {
-    error = result == -EMFILE ? "too many open files (RLIMIT_NOFILE)" : std::strerror(-result);
+    error = "can't open an endpoint at " + to_string(bound) + ": " +
+            (result == -EMFILE ? "too many open files (RLIMIT_NOFILE)" : std::strerror(-result));
     return result;
   }
   port = std::move(made);

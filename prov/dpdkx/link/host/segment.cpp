@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -36,6 +37,12 @@ bool trustworthy(int fd, std::uint32_t ring_bytes) {
 Fd make_memfd() {
   const ForkHold hold;
   return {memfd_create("dpdkx-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING), hold};
+}
+
+// Where not, growing it would end the process: by a signal (SIGXFSZ).
+bool file_may_have(std::size_t bytes) {
+  rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
 }
 
 bool map_fixed(std::byte *where, std::size_t bytes, int fd, std::size_t offset) {
@@ -74,6 +81,8 @@ void Segment::swap(Segment &other) {
 }
 
 int Segment::create(std::uint32_t ring_bytes, Segment &segment, Fd &memfd) {
+  if (!file_may_have(file_bytes(ring_bytes)))
+    return -EFBIG;
   memfd = make_memfd();
   if (!memfd)
     return memfd.error();
