@@ -6,8 +6,8 @@
 
 #include "dpdkx/engine/endpoint.h"
 #include "dpdkx/link/sim/network.h"
+#include "harness/idle_domain.h"
 #include "sim/common/book.h"
-#include "sim/common/domain.h"
 #include "sim/common/op.h"
 
 #include <memory>
@@ -79,7 +79,7 @@ private:
   const Address address_;
   const std::uint32_t index_;
   Meter *const meter_;
-  Domain domain_;
+  harness::IdleDomain domain_;
   fid_cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;
   fid_cntr *tx_cntr_ = nullptr, *rx_cntr_ = nullptr;
   dpdkx::op::Completers completers_;

@@ -1,4 +1,6 @@
 unit_engine_sources = \
+	fabtests/harness/calls.h \
+	fabtests/harness/idle_domain.h \
 	fabtests/unit/engine/address_table.cpp \
 	fabtests/unit/engine/conn_table.cpp \
 	fabtests/unit/engine/connect.cpp \
