@@ -123,9 +123,7 @@ private:
   static constexpr std::size_t most_seen = 16;
 
   Setup setup() {
-    Setup s;
-    if (lossless_)
-      s.profile = Profile::host();
+    Setup s = setup_for(lossless_);
     s.wrap = [this](std::unique_ptr<link::Port> port) {
       return std::make_unique<GuardedPull>(std::move(port), world_);
     };

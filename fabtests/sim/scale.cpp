@@ -154,9 +154,7 @@ void idle_peers(std::uint64_t seed, bool lossless) {
   constexpr NodeId peers = 10'000, batch = 100;
   constexpr std::size_t most = 256;
   LedgerMeter meter;
-  Setup setup;
-  if (lossless)
-    setup.profile = Profile::host();
+  Setup setup = setup_for(lossless);
   setup.meter = &meter;
   setup.wrap = [](std::unique_ptr<link::Port> port) {
     return std::make_unique<UnmeteredPort>(std::move(port));

@@ -42,6 +42,14 @@ struct Setup {
   std::function<std::unique_ptr<dpdkx::link::Port>(std::unique_ptr<dpdkx::link::Port>)> wrap;
 };
 
+// Nodes on one host's lossless link, or on a network that loses.
+inline Setup setup_for(bool lossless) {
+  Setup setup;
+  if (lossless)
+    setup.profile = Profile::host();
+  return setup;
+}
+
 class Node {
 public:
   Node(const dpdkx::Clock &, dpdkx::link::sim::Network &, std::uint32_t index, const Address &,
