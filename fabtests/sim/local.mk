@@ -6,6 +6,7 @@ sim_libs = $(engine_libs) liblink_sim.la $(FMT_LIBS)
 
 sim_world_sources = \
 	fabtests/harness/calls.h \
+	fabtests/harness/forwarding_port.h \
 	fabtests/harness/idle_domain.h \
 	fabtests/sim/common/book.h \
 	fabtests/sim/common/calls.cpp \
