@@ -106,9 +106,11 @@ check-headers:
 	@CXX='$(CXX) -Wall -Wextra -Werror' CC='$(CC)' $(source_flags) \
 	'$(srcdir)/contrib/devtools/check-headers' '$(abs_top_srcdir)'
 
+# TIDY names files or folders of the source tree.
+TIDY = prov fabtests
 check-tidy:
 	@$(source_flags) \
-	'$(srcdir)/contrib/devtools/run-tidy' '$(abs_top_srcdir)'
+	'$(srcdir)/contrib/devtools/run-tidy' '$(abs_top_srcdir)' $(TIDY)
 
 check-format:
 	@'$(srcdir)/contrib/devtools/check-format' '$(srcdir)'

@@ -10,6 +10,7 @@
 #include "sim/common/world.h"
 
 #include "dpdkx/wire/packet.h"
+#include "harness/forwarding_port.h"
 #include "sim/common/check.h"
 #include "sim/common/payload.h"
 
@@ -48,45 +49,20 @@ private:
 
 // A peer may ask to have any address pulled. A kernel answers -EFAULT where
 // there is nothing; the simulated link would crash.
-class GuardedPull final : public link::Port {
+class GuardedPull final : public harness::ForwardingPort {
 public:
   GuardedPull(std::unique_ptr<link::Port> port, const World &world)
-      : port_(std::move(port)), world_(world) {}
+      : ForwardingPort(std::move(port)), world_(world) {}
 
-  const link::Traits &traits() const override { return port_->traits(); }
-  const dpdkx::Address &address() const override { return port_->address(); }
-  int open_path(const dpdkx::Address &to, link::PathId &path) override {
-    return port_->open_path(to, path);
-  }
-  void close_path(link::PathId path) override { port_->close_path(path); }
-  dpdkx::Address peer_address(link::PathId p) const override { return port_->peer_address(p); }
-  link::TxRoom reserve(link::PathId p, std::uint32_t n) override { return port_->reserve(p, n); }
-  void commit(link::PathId path, const link::TxRoom &room, std::uint32_t len) override {
-    port_->commit(path, room, len);
-  }
-  void cancel(link::PathId path, const link::TxRoom &r) override { port_->cancel(path, r); }
-  void flush() override { port_->flush(); }
-  unsigned poll(link::RxDatagram *out, unsigned max) override { return port_->poll(out, max); }
-  void release(link::RxDatagram *d, unsigned n) override { port_->release(d, n); }
-  dpdkx::Address source(const link::RxDatagram &d) const override { return port_->source(d); }
-  void reply(const link::RxDatagram &to, std::span<const std::byte> bytes) override {
-    port_->reply(to, bytes);
-  }
-  unsigned poll_events(link::PathEvent *out, unsigned max, dpdkx::Time now) override {
-    return port_->poll_events(out, max, now);
-  }
   int pull(link::PathId path, std::span<const iovec> local,
            std::span<const iovec> remote) override {
     const bool known = std::ranges::all_of(remote, [&](const iovec &v) {
       return world_.is_memory(static_cast<const std::byte *>(v.iov_base), v.iov_len);
     });
-    return known ? port_->pull(path, local, remote) : -EFAULT;
+    return known ? ForwardingPort::pull(path, local, remote) : -EFAULT;
   }
-  bool arm() override { return port_->arm(); }
-  link::PortCounters counters() const override { return port_->counters(); }
 
 private:
-  std::unique_ptr<link::Port> port_;
   const World &world_;
 };
 
@@ -123,9 +99,7 @@ private:
   static constexpr std::size_t most_seen = 16;
 
   Setup setup() {
-    Setup s;
-    if (lossless_)
-      s.profile = Profile::host();
+    Setup s = setup_for(lossless_);
     s.wrap = [this](std::unique_ptr<link::Port> port) {
       return std::make_unique<GuardedPull>(std::move(port), world_);
     };

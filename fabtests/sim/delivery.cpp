@@ -43,15 +43,11 @@ Duration run_traffic(std::uint64_t seed, const Setup &setup, const Faults &fault
 
 const Case clean{"delivery__clean", 2, [](std::uint64_t seed) { run_traffic(seed, {}, {}); }};
 
-const Case host{"delivery__lossless_link", 2, [](std::uint64_t seed) {
-                  Setup setup;
-                  setup.profile = Profile::host();
-                  run_traffic(seed, setup, {});
-                }};
+const Case host{"delivery__lossless_link", 2,
+                [](std::uint64_t seed) { run_traffic(seed, setup_for(true), {}); }};
 
 const Case host_no_pull{"delivery__lossless_link_without_pull", 1, [](std::uint64_t seed) {
-                          Setup setup;
-                          setup.profile = Profile::host();
+                          Setup setup = setup_for(true);
                           setup.config.pull = false;
                           run_traffic(seed, setup, {});
                         }};

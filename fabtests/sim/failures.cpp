@@ -85,9 +85,7 @@ const Case dead_peer{"failures__dead_peer_is_told_after_the_time_limit", 3, [](s
                      }};
 
 const Case dead_at_once{"failures__lossless_link_tells_death_at_once", 3, [](std::uint64_t seed) {
-                          Setup setup;
-                          setup.profile = Profile::host();
-                          World world(seed, setup);
+                          World world(seed, setup_for(true));
                           world.add(3);
                           exchange(world, 0, 1, 100);
                           const auto ops = load(world, 0, 1, 7);
@@ -99,14 +97,11 @@ const Case dead_at_once{"failures__lossless_link_tells_death_at_once", 3, [](std
 
 const Case nobody{"failures__nobody_answers", 2, [](std::uint64_t seed) {
                     for (const bool lossless : {false, true}) {
-                      Setup setup;
-                      if (lossless)
-                        setup.profile = Profile::host();
-                      World world(seed, setup);
+                      World world(seed, setup_for(lossless));
                       world.add(2);
                       world.kill(1);
                       const auto ops = load(world, 0, 1, 1);
-                      check_ended(world, ops, setup.config.connect_timeout + 2s);
+                      check_ended(world, ops, world.setup.config.connect_timeout + 2s);
                       for (const Op *op : ops)
                         CHECK(op->error() != 0);
                       // Later it is there, and is found.
@@ -129,10 +124,7 @@ const Case unresolved{"failures__address_does_not_resolve", 1, [](std::uint64_t 
 
 const Case late_start{"failures__peer_starts_later", 3, [](std::uint64_t seed) {
                         for (const bool lossless : {false, true}) {
-                          Setup setup;
-                          if (lossless)
-                            setup.profile = Profile::host();
-                          World world(seed, setup);
+                          World world(seed, setup_for(lossless));
                           world.add(2);
                           world.kill(1);
                           const auto ops = load(world, 0, 1, 1);
@@ -218,10 +210,7 @@ const Case old_packets{"failures__new_life_never_sees_old_packets", 10, [](std::
 // Nodes die and come back at random while all of them send to all.
 const Case churn{
     "failures__kills_and_restarts_at_random", 6, [](std::uint64_t seed) {
-      Setup setup;
-      if (seed % 3 == 0)
-        setup.profile = Profile::host();
-      World world(seed, setup);
+      World world(seed, setup_for(seed % 3 == 0));
       constexpr NodeId n = 6;
       world.add(n);
       world.network().set_faults({.loss = 0.01, .duplicate = 0.01, .reorder = 0.01});
@@ -269,10 +258,7 @@ const Case churn{
 
 const Case simultaneous{
     "failures__simultaneous_opens", 30, [](std::uint64_t seed) {
-      Setup setup;
-      if (seed % 3 == 0)
-        setup.profile = Profile::host();
-      World world(seed, setup);
+      World world(seed, setup_for(seed % 3 == 0));
       world.add(2);
       if (seed % 3 == 1)
         world.network().set_faults({.loss = 0.2, .duplicate = 0.2, .reorder = 0.2});

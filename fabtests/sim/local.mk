@@ -5,11 +5,13 @@ sim_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/fabtests $(FMT_CFLAGS)
 sim_libs = $(engine_libs) liblink_sim.la $(FMT_LIBS)
 
 sim_world_sources = \
+	fabtests/harness/calls.h \
+	fabtests/harness/forwarding_port.h \
+	fabtests/harness/idle_domain.h \
 	fabtests/sim/common/book.h \
 	fabtests/sim/common/calls.cpp \
 	fabtests/sim/common/check.cpp \
 	fabtests/sim/common/check.h \
-	fabtests/sim/common/domain.h \
 	fabtests/sim/common/node.cpp \
 	fabtests/sim/common/node.h \
 	fabtests/sim/common/op.h \

@@ -20,13 +20,6 @@ using namespace sim;
 constexpr NodeId nodes = 3;
 constexpr Faults rough{.loss = 0.05, .duplicate = 0.05, .reorder = 0.05, .corrupt = 0.05};
 
-Setup setup_for(std::uint64_t seed) {
-  Setup setup;
-  if (seed % 3 == 0)
-    setup.profile = Profile::host();
-  return setup;
-}
-
 std::size_t random_size(Random &random) {
   static constexpr std::size_t below[] = {1, 64, 1'400, 4'000, 20'000, 60'000};
   return random.below(below[random.below(std::size(below))]);
@@ -41,7 +34,8 @@ std::optional<std::uint64_t> random_tag(Random &random) {
 
 class Foretold {
 public:
-  explicit Foretold(std::uint64_t seed) : world_(seed, setup_for(seed)), random_(world_.random()) {
+  explicit Foretold(std::uint64_t seed)
+      : world_(seed, setup_for(seed % 3 == 0)), random_(world_.random()) {
     world_.add(nodes);
     if (seed % 2 == 0)
       world_.network().set_faults(rough);
@@ -162,7 +156,8 @@ private:
 // Sends, receives and cancels at any moment; then rest; then the rules.
 class Racing {
 public:
-  explicit Racing(std::uint64_t seed) : world_(seed, setup_for(seed)), random_(world_.random()) {
+  explicit Racing(std::uint64_t seed)
+      : world_(seed, setup_for(seed % 3 == 0)), random_(world_.random()) {
     world_.add(nodes);
     if (seed % 2 == 0)
       world_.network().set_faults(rough);

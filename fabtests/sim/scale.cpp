@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // Many peers: that they all work, and what an idle one costs.
+#include "harness/forwarding_port.h"
 #include "sim/common/case.h"
 #include "sim/common/traffic.h"
 
@@ -74,62 +75,50 @@ public:
 };
 
 // What the network allocates is not the engine's.
-class UnmeteredPort final : public link::Port {
+class UnmeteredPort final : public harness::ForwardingPort {
 public:
-  explicit UnmeteredPort(std::unique_ptr<link::Port> port) : port_(std::move(port)) {}
+  using ForwardingPort::ForwardingPort;
 
-  const link::Traits &traits() const override { return port_->traits(); }
-  const dpdkx::Address &address() const override { return port_->address(); }
   int open_path(const dpdkx::Address &to, link::PathId &path) override {
     const Off off;
-    return port_->open_path(to, path);
+    return ForwardingPort::open_path(to, path);
   }
   void close_path(link::PathId path) override {
     const Off off;
-    port_->close_path(path);
-  }
-  dpdkx::Address peer_address(link::PathId path) const override {
-    return port_->peer_address(path);
+    ForwardingPort::close_path(path);
   }
   link::TxRoom reserve(link::PathId path, std::uint32_t len) override {
     const Off off;
-    return port_->reserve(path, len);
+    return ForwardingPort::reserve(path, len);
   }
   void commit(link::PathId path, const link::TxRoom &room, std::uint32_t len) override {
     const Off off;
-    port_->commit(path, room, len);
+    ForwardingPort::commit(path, room, len);
   }
   void cancel(link::PathId path, const link::TxRoom &room) override {
     const Off off;
-    port_->cancel(path, room);
+    ForwardingPort::cancel(path, room);
   }
   void flush() override {
     const Off off;
-    port_->flush();
+    ForwardingPort::flush();
   }
   unsigned poll(link::RxDatagram *out, unsigned max) override {
     const Off off;
-    return port_->poll(out, max);
+    return ForwardingPort::poll(out, max);
   }
   void release(link::RxDatagram *d, unsigned n) override {
     const Off off;
-    port_->release(d, n);
+    ForwardingPort::release(d, n);
   }
-  dpdkx::Address source(const link::RxDatagram &d) const override { return port_->source(d); }
   void reply(const link::RxDatagram &to, std::span<const std::byte> bytes) override {
     const Off off;
-    port_->reply(to, bytes);
+    ForwardingPort::reply(to, bytes);
   }
   unsigned poll_events(link::PathEvent *out, unsigned max, dpdkx::Time now) override {
     const Off off;
-    return port_->poll_events(out, max, now);
+    return ForwardingPort::poll_events(out, max, now);
   }
-  int pull(link::PathId path, std::span<const iovec> local,
-           std::span<const iovec> remote) override {
-    return port_->pull(path, local, remote);
-  }
-  bool arm() override { return port_->arm(); }
-  link::PortCounters counters() const override { return port_->counters(); }
 
 private:
   struct Off {
@@ -137,7 +126,6 @@ private:
     ~Off() { ledger.on = was; }
     const bool was = ledger.on;
   };
-  std::unique_ptr<link::Port> port_;
 };
 
 void exchange(World &world, NodeId from, NodeId to, std::size_t size) {
@@ -154,9 +142,7 @@ void idle_peers(std::uint64_t seed, bool lossless) {
   constexpr NodeId peers = 10'000, batch = 100;
   constexpr std::size_t most = 256;
   LedgerMeter meter;
-  Setup setup;
-  if (lossless)
-    setup.profile = Profile::host();
+  Setup setup = setup_for(lossless);
   setup.meter = &meter;
   setup.wrap = [](std::unique_ptr<link::Port> port) {
     return std::make_unique<UnmeteredPort>(std::move(port));

@@ -23,10 +23,7 @@ using Body = void (*)(World &);
 std::function<void(std::uint64_t)> on_each_link(Body body) {
   return [body](std::uint64_t seed) {
     for (const int kind : {0, 1, 2}) {
-      Setup setup;
-      if (kind == 0)
-        setup.profile = Profile::host();
-      World world(seed, setup);
+      World world(seed, setup_for(kind == 0));
       world.add(2);
       if (kind == 2)
         world.network().set_faults(

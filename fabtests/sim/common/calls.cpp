@@ -45,17 +45,7 @@ void World::forget(Op &op) {
 ssize_t World::post_send(Op &op, fi_addr_t to, const SendHow &how) {
   const std::vector<iovec> iov = cut(op.memory, how.pieces);
   op.is_send = true;
-  op::SendRequest r;
-  r.iov = iov.data();
-  r.iov_count = iov.size();
-  r.len = op.memory.size();
-  r.dest = to;
-  r.tag = how.tag.value_or(0);
-  r.data = how.data.value_or(0);
-  r.flags = how.flags | (how.tag ? FI_TAGGED : FI_MSG) | (how.silent ? 0 : FI_COMPLETION) |
-            (how.data ? FI_REMOTE_CQ_DATA : 0);
-  r.context = &op;
-  const ssize_t rc = node(op.node).post(r);
+  const ssize_t rc = node(op.node).post(harness::request(iov, to, how, &op));
   if (rc == 0)
     open_.insert(&op);
   wake(op.node);
@@ -65,16 +55,7 @@ ssize_t World::post_send(Op &op, fi_addr_t to, const SendHow &how) {
 ssize_t World::post_receive(Op &op, const ReceiveHow &how) {
   const std::vector<iovec> iov = cut(op.memory, how.pieces);
   op.many = (how.flags & FI_MULTI_RECV) != 0;
-  op::ReceiveRequest r;
-  r.iov = iov.data();
-  r.iov_count = iov.size();
-  r.len = op.memory.size();
-  r.src = how.src;
-  r.tag = how.tag.value_or(0);
-  r.ignore = how.ignore;
-  r.flags = how.flags | (how.tag ? FI_TAGGED : FI_MSG) | FI_COMPLETION;
-  r.context = &op;
-  const ssize_t rc = node(op.node).post(r);
+  const ssize_t rc = node(op.node).post(harness::request(iov, how, &op));
   if (rc == 0)
     open_.insert(&op);
   wake(op.node);

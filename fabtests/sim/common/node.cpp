@@ -10,18 +10,9 @@ namespace sim {
 
 using namespace dpdkx;
 
-const fi_provider &Domain::provider_for_logs() {
-  static const fi_provider provider = [] {
-    fi_provider p{};
-    p.name = "dpdkx_sim";
-    return p;
-  }();
-  return provider;
-}
-
 namespace {
 
-fid_cq *open_cq(Domain &domain, std::size_t size) {
+fid_cq *open_cq(util_ext::Domain &domain, std::size_t size) {
   fi_cq_attr attr{};
   attr.size = size;
   attr.format = FI_CQ_FORMAT_TAGGED;
@@ -31,7 +22,7 @@ fid_cq *open_cq(Domain &domain, std::size_t size) {
   return cq;
 }
 
-fid_cntr *open_cntr(Domain &domain) {
+fid_cntr *open_cntr(util_ext::Domain &domain) {
   fi_cntr_attr attr{};
   attr.events = FI_CNTR_EVENTS_COMP;
   attr.wait_obj = FI_WAIT_NONE;

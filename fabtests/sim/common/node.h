@@ -6,8 +6,8 @@
 
 #include "dpdkx/engine/endpoint.h"
 #include "dpdkx/link/sim/network.h"
+#include "harness/idle_domain.h"
 #include "sim/common/book.h"
-#include "sim/common/domain.h"
 #include "sim/common/op.h"
 
 #include <memory>
@@ -41,6 +41,14 @@ struct Setup {
   // Wraps the port, for tests that stand between engine and network.
   std::function<std::unique_ptr<dpdkx::link::Port>(std::unique_ptr<dpdkx::link::Port>)> wrap;
 };
+
+// Nodes on one host's lossless link, or on a network that loses.
+inline Setup setup_for(bool lossless) {
+  Setup setup;
+  if (lossless)
+    setup.profile = Profile::host();
+  return setup;
+}
 
 class Node {
 public:
@@ -79,7 +87,7 @@ private:
   const Address address_;
   const std::uint32_t index_;
   Meter *const meter_;
-  Domain domain_;
+  harness::IdleDomain domain_;
   fid_cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;
   fid_cntr *tx_cntr_ = nullptr, *rx_cntr_ = nullptr;
   dpdkx::op::Completers completers_;

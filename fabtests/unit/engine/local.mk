@@ -1,5 +1,9 @@
 unit_engine_sources = \
+	fabtests/harness/calls.h \
+	fabtests/harness/forwarding_port.h \
+	fabtests/harness/idle_domain.h \
 	fabtests/unit/engine/address_table.cpp \
+	fabtests/unit/engine/alias.cpp \
 	fabtests/unit/engine/conn_table.cpp \
 	fabtests/unit/engine/connect.cpp \
 	fabtests/unit/engine/endpoint.cpp \
@@ -8,6 +12,7 @@ unit_engine_sources = \
 	fabtests/unit/engine/lab.h \
 	fabtests/unit/engine/no_memory.cpp \
 	fabtests/unit/engine/receive.cpp \
+	fabtests/unit/engine/restart.cpp \
 	fabtests/unit/engine/service.cpp \
 	fabtests/unit/engine/timers.cpp \
 	fabtests/unit/engine/transmit.cpp \

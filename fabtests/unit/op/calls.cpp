@@ -9,19 +9,6 @@
 
 namespace lab {
 
-static const fi_provider &provider_for_logs() {
-  static const fi_provider provider = [] {
-    fi_provider p{};
-    p.name = "dpdkx_unit";
-    return p;
-  }();
-  return provider;
-}
-
-Domain::Domain()
-    : util_ext::Domain(provider_for_logs(), FI_THREAD_DOMAIN, FI_PROGRESS_MANUAL,
-                       FI_VERSION(1, 17)) {}
-
 // --- Calls
 
 Call::Call(Bytes bytes, std::size_t pieces) : memory(std::move(bytes)) {
@@ -105,26 +92,11 @@ void Queues::reap(util_ext::Cq &cq) {
 // --- Requests
 
 dpdkx::op::SendRequest request(Call &c, fi_addr_t to, const SendHow &how) {
-  return {.iov = c.iov.data(),
-          .iov_count = c.iov.size(),
-          .len = c.memory.size(),
-          .dest = to,
-          .tag = how.tag.value_or(0),
-          .data = how.data.value_or(0),
-          .flags = how.flags | (how.tag ? FI_TAGGED : FI_MSG) | (how.data ? FI_REMOTE_CQ_DATA : 0) |
-                   (how.silent ? 0 : FI_COMPLETION),
-          .context = &c};
+  return harness::request(c.iov, to, how, &c);
 }
 
 dpdkx::op::ReceiveRequest request(Call &c, const ReceiveHow &how) {
-  return {.iov = c.iov.data(),
-          .iov_count = c.iov.size(),
-          .len = c.memory.size(),
-          .src = how.src,
-          .tag = how.tag.value_or(0),
-          .ignore = how.ignore,
-          .flags = how.flags | (how.tag ? FI_TAGGED : FI_MSG) | FI_COMPLETION,
-          .context = &c};
+  return harness::request(c.iov, how, &c);
 }
 
 } // namespace lab

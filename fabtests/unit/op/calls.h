@@ -5,10 +5,9 @@
 #pragma once
 
 #include "dpdkx/op/completers.h"
-#include "dpdkx/op/request.h"
-#include "util_ext/domain.h"
+#include "harness/calls.h"
+#include "harness/idle_domain.h"
 
-#include <optional>
 #include <vector>
 
 namespace lab {
@@ -22,34 +21,9 @@ inline Bytes pattern(std::size_t len, unsigned seed = 1) {
   return b;
 }
 
-// What to send beyond the bytes.
-struct SendHow {
-  std::optional<std::uint64_t> tag{};  // tagged
-  std::optional<std::uint64_t> data{}; // FI_REMOTE_CQ_DATA
-  std::uint64_t flags = 0;             // besides FI_COMPLETION
-  std::size_t pieces = 1;              // iov entries that the memory is cut into
-  bool silent = false;                 // without FI_COMPLETION
-};
-
-struct ReceiveHow {
-  std::optional<std::uint64_t> tag{};
-  std::uint64_t ignore = 0;
-  fi_addr_t src = FI_ADDR_UNSPEC;
-  std::uint64_t flags = 0; // besides FI_COMPLETION
-  std::size_t pieces = 1;
-};
-
-// One completion, as read from the CQ.
-struct Done {
-  std::uint64_t flags = 0;
-  std::size_t len = 0;
-  std::byte *buf = nullptr;
-  std::uint64_t data = 0, tag = 0;
-  fi_addr_t src = FI_ADDR_NOTAVAIL;
-  int err = 0; // positive
-  std::size_t olen = 0;
-  Bytes err_data{};
-};
+using harness::Done;
+using harness::ReceiveHow;
+using harness::SendHow;
 
 // One call of the application, its memory, and what became of it.
 struct Call {
@@ -64,19 +38,6 @@ struct Call {
   int error() const { return done.size() == 1 ? done[0].err : 0; }
   bool holds(const Bytes &b) const { return memory == b; }
   bool starts_with(const Bytes &) const;
-};
-
-class Domain final : public util_ext::Domain, private util_ext::WaitSource {
-public:
-  Domain();
-  void progress() override {}
-  void polled_in_vain() override {}
-  util_ext::WaitSource &wait_source() override { return *this; }
-
-private:
-  int fd() override { return -1; }
-  bool arm() override { return false; }
-  void disarm() override {}
 };
 
 struct QueueOptions {
@@ -103,7 +64,7 @@ public:
 private:
   static void reap(util_ext::Cq &);
 
-  Domain domain_;
+  harness::IdleDomain domain_;
   fid_cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;
   fid_cntr *tx_cntr_ = nullptr, *rx_cntr_ = nullptr;
 };

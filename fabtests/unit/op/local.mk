@@ -1,4 +1,6 @@
 unit_op_sources = \
+	fabtests/harness/calls.h \
+	fabtests/harness/idle_domain.h \
 	fabtests/unit/op/allocations.cpp \
 	fabtests/unit/op/allocations.h \
 	fabtests/unit/op/calls.cpp \
