@@ -98,32 +98,35 @@ bool run_getinfo_with(const bench_command &b, const std::string &filter) {
   const char *path = std::getenv("FI_PROVIDER_PATH");
   const command with{{program}, {{"FI_PROVIDER", filter}, {"FI_PROVIDER_PATH", path ? path : ""}}};
   const command without{{program}, {{"FI_PROVIDER", filter}, {"FI_PROVIDER_PATH", "/nonexistent"}}};
-  std::vector<double> times[2];
+  struct {
+    std::vector<double> took, processor;
+  } times[2];
   bool all_ran = true;
-  const auto time = [&](const command &c, std::vector<double> &into) {
-    const child_result done = run_child(c, std::chrono::seconds(20));
-    if (done.status != 0 && std::exchange(all_ran, false))
-      fmt::print(stderr, "getinfo: {}\n", complaint_of(done));
-    into.push_back(done.took.count() * 1e3);
-  };
-  for (int i = 0; i < getinfo_runs(b); ++i) {
-    time(with, times[0]);
-    time(without, times[1]);
-  }
-  const double a = median_of(times[0]), c = median_of(times[1]);
-  fmt::print("{:<20} {:>10.3f} {:>10.3f} {:>11.3f}  limit 1: {}\n",
-             filter.empty() ? "all" : "FI_PROVIDER=" + filter, a, c, a - c,
-             a - c <= 1 ? "met" : "MISSED");
+  for (int i = 0; i < getinfo_runs(b); ++i)
+    for (const int which : {0, 1}) {
+      const child_result done = run_child(which == 0 ? with : without, std::chrono::seconds(20));
+      if (done.status != 0 && std::exchange(all_ran, false))
+        fmt::print(stderr, "getinfo: {}\n", complaint_of(done));
+      times[which].took.push_back(done.took.count() * 1e3);
+      times[which].processor.push_back(done.processor.count() * 1e3);
+    }
+  const double a = median_of(times[0].took), c = median_of(times[1].took);
+  const double more = median_of(times[0].processor) - median_of(times[1].processor);
+  fmt::print("{:<20} {:>10.3f} {:>10.3f} {:>11.3f} {:>11.3f}  limit 1: {}\n",
+             filter.empty() ? "all" : "FI_PROVIDER=" + filter, a, c, a - c, more,
+             more <= 1 ? "met" : "MISSED");
   return all_ran;
 }
 
 // Asking all providers is what most programs do, and varies by more than dpdkx adds; asking one
 // other shows what it adds.
 bool run_getinfo(const bench_command &b) {
-  fmt::print("\ngetinfo: a process that calls fi_getinfo once and does not name dpdkx, from start "
-             "to end [ms],\nmedian of {}, with dpdkx installed and without\n{:<20} {:>10} {:>10} "
-             "{:>11}\n",
-             getinfo_runs(b), "providers asked", "with", "without", "difference");
+  fmt::print(
+      "\ngetinfo: a process that calls fi_getinfo once and does not name dpdkx, from start "
+      "to end [ms],\nmedian of {}, with dpdkx installed and without; the limit is for processor "
+      "time, which other\nprocesses disturb less\n"
+      "{:<20} {:>10} {:>10} {:>11} {:>11}\n",
+      getinfo_runs(b), "providers asked", "with", "without", "difference", "processor");
   const bool all = run_getinfo_with(b, ""), one = run_getinfo_with(b, "tcp");
   return all && one;
 }
