@@ -6,6 +6,7 @@
 // memory again peers find each other again.
 #include "lab.h"
 
+#include "harness/forwarding_port.h"
 #include "unit/op/allocations.h"
 
 #include <algorithm>
@@ -16,66 +17,52 @@ using namespace lab;
 namespace {
 
 // What the simulated link allocates is not the endpoint's.
-class Exempt final : public link::Port {
+class Exempt final : public harness::ForwardingPort {
+  using Off = allocations::Watch;
+  using Base = harness::ForwardingPort;
+
 public:
-  explicit Exempt(std::unique_ptr<link::Port> p) : port_(std::move(p)) {}
-  ~Exempt() override {
-    const allocations::Watch off(false);
-    port_.reset();
-  }
-  const link::Traits &traits() const override { return port_->traits(); }
-  const Address &address() const override { return port_->address(); }
+  using Base::Base;
   int open_path(const Address &to, link::PathId &id) override {
-    const allocations::Watch off(false);
-    return port_->open_path(to, id);
+    const Off off(false);
+    return Base::open_path(to, id);
   }
   void close_path(link::PathId id) override {
-    const allocations::Watch off(false);
-    port_->close_path(id);
+    const Off off(false);
+    Base::close_path(id);
   }
-  Address peer_address(link::PathId id) const override { return port_->peer_address(id); }
   link::TxRoom reserve(link::PathId id, std::uint32_t len) override {
-    const allocations::Watch off(false);
-    return port_->reserve(id, len);
+    const Off off(false);
+    return Base::reserve(id, len);
   }
   void commit(link::PathId id, const link::TxRoom &r, std::uint32_t len) override {
-    const allocations::Watch off(false);
-    port_->commit(id, r, len);
+    const Off off(false);
+    Base::commit(id, r, len);
   }
   void cancel(link::PathId id, const link::TxRoom &r) override {
-    const allocations::Watch off(false);
-    port_->cancel(id, r);
+    const Off off(false);
+    Base::cancel(id, r);
   }
   void flush() override {
-    const allocations::Watch off(false);
-    port_->flush();
+    const Off off(false);
+    Base::flush();
   }
   unsigned poll(link::RxDatagram *d, unsigned n) override {
-    const allocations::Watch off(false);
-    return port_->poll(d, n);
+    const Off off(false);
+    return Base::poll(d, n);
   }
   void release(link::RxDatagram *d, unsigned n) override {
-    const allocations::Watch off(false);
-    port_->release(d, n);
+    const Off off(false);
+    Base::release(d, n);
   }
-  Address source(const link::RxDatagram &d) const override { return port_->source(d); }
   void reply(const link::RxDatagram &d, std::span<const std::byte> b) override {
-    const allocations::Watch off(false);
-    port_->reply(d, b);
+    const Off off(false);
+    Base::reply(d, b);
   }
   unsigned poll_events(link::PathEvent *e, unsigned n, Time now) override {
-    const allocations::Watch off(false);
-    return port_->poll_events(e, n, now);
+    const Off off(false);
+    return Base::poll_events(e, n, now);
   }
-  int pull(link::PathId id, std::span<const iovec> l, std::span<const iovec> r) override {
-    return port_->pull(id, l, r);
-  }
-  bool arm() override { return port_->arm(); }
-  void disarm() override { port_->disarm(); }
-  link::PortCounters counters() const override { return port_->counters(); }
-
-private:
-  std::unique_ptr<link::Port> port_;
 };
 
 constexpr std::size_t sizes[] = {10, 700, 5000, 40000, 100000};

@@ -3,12 +3,16 @@
 #include "common/sanitized.h"
 #include "unit/link_ethdev/hosts.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <linux/capability.h>
 #include <sched.h>
+#include <set>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -30,7 +34,7 @@ struct Process {
   sigset_t blocked;
   struct sigaction actions[NSIG];
   FILE *out, *err;
-  std::map<std::string, std::string> runtime; // what lies where DPDK keeps its files
+  std::set<std::string> runtime; // what lies where DPDK keeps its files
 
   static Process now() {
     Process p{};
@@ -43,7 +47,8 @@ struct Process {
     std::error_code ignored;
     for (const auto &entry :
          std::filesystem::recursive_directory_iterator("/var/run/dpdk", ignored))
-      p.runtime[entry.path()] = "";
+      if (entry.path().string().find("-" + std::to_string(getpid())) != std::string::npos)
+        p.runtime.insert(entry.path()); // others come and go
     return p;
   }
 };
@@ -117,6 +122,33 @@ static void start__leaves_the_process_as_it_was(void **) {
         std::fflush(nullptr);
         CHECK(out.text().empty());
         CHECK(err.text().empty());
+      }});
+}
+
+static void start__leaves_the_interface_as_it_was(void **) {
+  for (const std::string mode : {"on", "off"})
+    run({}, {[mode](Host &host) {
+          const std::string name = host.interface();
+          const std::string is_promiscuous = "ip link show " + name + " | grep -q PROMISC";
+          CHECK(shell("ip link set " + name + " promisc " + mode));
+          {
+            auto device = open(request(name));
+            CHECK(shell(is_promiscuous) == (mode == "on"));
+          }
+          CHECK(shell(is_promiscuous) == (mode == "on"));
+        }});
+}
+
+static void start__without_a_capability_names_it(void **) {
+  run({}, {[](Host &host) {
+        __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
+        __user_cap_data_struct caps[2]{};
+        caps[0].effective = caps[0].permitted = 1u << CAP_NET_RAW;
+        CHECK(prctl(PR_SET_KEEPCAPS, 1) == 0 && setresuid(65534, 65534, 65534) == 0 &&
+              syscall(SYS_capset, &head, caps) == 0);
+        std::string error;
+        CHECK(fail_to_open(request(host.interface()), {}, error) == -EACCES);
+        CHECK(error.find("CAP_NET_ADMIN") != std::string::npos);
       }});
 }
 
@@ -234,6 +266,8 @@ static void kill__of_a_process_frees_its_port_and_address(void **) {
 
 static const CMUnitTest cases[] = {
     cmocka_unit_test(start__leaves_the_process_as_it_was),
+    cmocka_unit_test(start__leaves_the_interface_as_it_was),
+    cmocka_unit_test(start__without_a_capability_names_it),
     cmocka_unit_test(start__wrong_arguments_print_nothing),
     cmocka_unit_test(start__other_threads_go_on_printing),
     cmocka_unit_test(start__takes_little_address_space),

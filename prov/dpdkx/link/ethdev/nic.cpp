@@ -10,9 +10,12 @@
 #include <atomic>
 #include <cstring>
 #include <fstream>
+#include <net/if.h>
 #include <numeric>
 #include <rte_dev.h>
 #include <rte_errno.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 namespace dpdkx::link {
@@ -84,6 +87,26 @@ std::string device_name(const net::DeviceSpec &spec) {
   return driver + std::string("_dpdkx") + std::to_string(next++);
 }
 
+// What others than root lack as a rule. The ring of af_packet is locked in memory.
+std::string needed_for_an_interface() {
+  return geteuid() != 0 ? "; needs root, or CAP_NET_RAW, CAP_NET_ADMIN and memory that may be "
+                          "locked (RLIMIT_MEMLOCK)"
+                        : "";
+}
+
+// Whether the kernel's interface, if there is one, is promiscuous.
+bool is_promiscuous(unsigned interface_index) {
+  ifreq interface {};
+  if (interface_index == 0 || if_indextoname(interface_index, interface.ifr_name) == nullptr)
+    return false;
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0)
+    return false;
+  const bool known = ioctl(fd, SIOCGIFFLAGS, &interface) == 0;
+  close(fd);
+  return known && interface.ifr_flags & IFF_PROMISC;
+}
+
 std::string explain_create(const DeviceRequest &request, int rc, const std::string &said) {
   auto text = quoted(request) + "the device can't be opened: " + said;
   if (rc != -EPERM && rc != -EFAULT) // drivers' -1, DPDK's word for it: they say nothing more
@@ -96,7 +119,7 @@ std::string explain_create(const DeviceRequest &request, int rc, const std::stri
     return text + "; allowed: the name of a DPDK driver with its arguments (net_memif0,"
                   "role=server,id=0)";
   default:
-    return text + (geteuid() != 0 ? "; needs root or CAP_NET_RAW" : "");
+    return text + needed_for_an_interface();
   }
 }
 
@@ -187,9 +210,12 @@ int Nic::open(const DeviceRequest &request, const DeviceOptions &options,
     return rc;
   if (int rc = configure(request, options, description, error))
     return rc;
+  Quiet quiet;
   if (!try_start() && !is_memif_) {
-    error = quoted(request) + "the device can't be started";
-    return -EIO;
+    const bool interface = !request.spec.interface.empty();
+    error = quoted(request) + "the device can't be started: " + quiet.first_error() +
+            (interface ? needed_for_an_interface() : "");
+    return interface && geteuid() != 0 ? -EACCES : -EIO;
   }
   rte_eth_dev_info device{};
   rte_eth_dev_info_get(id_, &device);
@@ -283,6 +309,9 @@ int Nic::configure(const DeviceRequest &request, const DeviceOptions &options,
     tx_descriptors_ = static_cast<std::uint16_t>(options.tx_descriptors);
   if (rc == 0)
     rc = rte_eth_dev_configure(id_, 1, 1, &conf);
+  // When it starts, DPDK sets what it believes: also the kernel's interface, for good.
+  if (is_promiscuous(description.interface_index))
+    rte_eth_promiscuous_enable(id_);
   if (rc == 0)
     rc = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx_descriptors_, &tx_descriptors_);
   if (rc == 0 && (rc = make_pool(request, options, description, error)) != 0)
