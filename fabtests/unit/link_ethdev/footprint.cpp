@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <set>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
@@ -164,6 +165,18 @@ static void start__wrong_arguments_print_nothing(void **) {
       }});
 }
 
+static void start__that_fails_leaves_no_files(void **) {
+  run({}, {[](Host &host) {
+        skip_if_sanitized();
+        auto before = Process::now();
+        const rlimit small{400 << 20, 400 << 20};
+        CHECK(setrlimit(RLIMIT_AS, &small) == 0);
+        std::string error;
+        CHECK(fail_to_open(request(host.interface()), {}, error) == -ENOMEM);
+        check_same(before, Process::now());
+      }});
+}
+
 static void start__other_threads_go_on_printing(void **) {
   run({}, {[](Host &host) {
         Capture out(1);
@@ -269,6 +282,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(start__leaves_the_interface_as_it_was),
     cmocka_unit_test(start__without_a_capability_names_it),
     cmocka_unit_test(start__wrong_arguments_print_nothing),
+    cmocka_unit_test(start__that_fails_leaves_no_files),
     cmocka_unit_test(start__other_threads_go_on_printing),
     cmocka_unit_test(start__takes_little_address_space),
     cmocka_unit_test(open__and_close_many_times_leak_nothing),

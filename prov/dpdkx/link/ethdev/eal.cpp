@@ -144,12 +144,13 @@ int start_eal(const DeviceOptions &options, const net::DeviceSpec &spec, std::st
     return rc;
   auto prefix = "dpdkx-" + std::to_string(getpid());
   std::string said;
-  if ((failure_ = init_in_own_thread(eal_arguments(options, spec, prefix), said))) {
+  failure_ = init_in_own_thread(eal_arguments(options, spec, prefix), said);
+  remove_runtime_folder(prefix);
+  if (failure_ != 0) {
     error = failure_text_ = explain(failure_, options, spec, said);
     return failure_;
   }
   started_ = true;
-  remove_runtime_folder(prefix);
   pthread_atfork(nullptr, nullptr, [] { eal_forked.store(true, std::memory_order_relaxed); });
   return 0;
 }
