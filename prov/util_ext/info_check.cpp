@@ -99,6 +99,9 @@ private:
     within("caps", hints_.caps, info_.caps);
     if (hints_.caps & FI_SOURCE_ERR && !(hints_.caps & FI_SOURCE))
       refuse("caps", hints_.caps, "FI_SOURCE_ERR goes with FI_SOURCE", FI_SOURCE);
+    constexpr std::uint64_t target = FI_REMOTE_READ | FI_REMOTE_WRITE;
+    if (hints_.caps & FI_RMA_EVENT && !(with_modifiers(hints_.caps, target) & target))
+      refuse("caps", hints_.caps, "FI_RMA_EVENT goes with what peers may do", target);
   }
 
   void addr_format() {

@@ -26,8 +26,9 @@ unsigned long long hex(std::uint64_t v) { return v; }
 
 int Mr::check(Domain &domain, const fi_mr_attr &attr, std::uint64_t flags) {
   const fi_provider &prov = domain.provider();
-  if (flags) {
-    FI_WARN(&prov, FI_LOG_MR, "registration flags %#llx: none are supported\n", hex(flags));
+  // FI_RMA_EVENT tells of counters to come; any region may have some.
+  if (flags & ~FI_RMA_EVENT) {
+    FI_WARN(&prov, FI_LOG_MR, "registration flags %#llx; allowed: FI_RMA_EVENT\n", hex(flags));
     return -FI_EBADFLAGS;
   }
   if (attr.access & ~all_rights) {
@@ -97,7 +98,53 @@ int Mr::start() {
   return 0;
 }
 
+// Endpoints reach every region of their domain, and each is there from its registration on: what
+// FI_MR_ENDPOINT and FI_MR_RMA_EVENT make an application do beyond that changes nothing.
+int Mr::bind(struct fid *f, struct fid *other, std::uint64_t flags) noexcept {
+  Mr &self = *from(f);
+  if (!other)
+    return -FI_EINVAL;
+  switch (other->fclass) {
+  case FI_CLASS_CNTR:
+    return guard([&] { return self.bind_cntr(*Cntr::from(other), flags); });
+  case FI_CLASS_EP:
+  case FI_CLASS_SEP:
+    return flags ? -FI_EINVAL : 0;
+  default:
+    FI_WARN(&self.domain_->provider(), FI_LOG_MR,
+            "bind: object of class %zu; allowed: counters and endpoints\n", other->fclass);
+    return -FI_EINVAL;
+  }
+}
+
+int Mr::bind_cntr(Cntr &cntr, std::uint64_t flags) {
+  const fi_provider &prov = domain_->provider();
+  if (flags == 0 || flags & ~remote_rights) {
+    FI_WARN(&prov, FI_LOG_MR,
+            "bind: counter with flags %#llx; allowed: FI_REMOTE_READ, FI_REMOTE_WRITE\n",
+            hex(flags));
+    return -FI_EINVAL;
+  }
+  if (&cntr.domain() != &*domain_) {
+    FI_WARN(&prov, FI_LOG_MR,
+            "bind: the counter is of another domain; allowed: the region's own\n");
+    return -FI_EINVAL;
+  }
+  if ((flags & FI_REMOTE_READ && read_cntr_) || (flags & FI_REMOTE_WRITE && write_cntr_)) {
+    FI_WARN(&prov, FI_LOG_MR, "bind: the region has a counter for that already\n");
+    return -FI_EINVAL;
+  }
+  if (flags & FI_REMOTE_READ)
+    read_cntr_ = Hold(cntr);
+  if (flags & FI_REMOTE_WRITE)
+    write_cntr_ = Hold(cntr);
+  MrTable::count(region_, flags, cntr);
+  return 0;
+}
+
 int Mr::control(struct fid *f, int command, void *arg) noexcept {
+  if (command == FI_ENABLE)
+    return 0; // as it is already
   if (command != FI_GET_RAW_MR)
     return -FI_ENOSYS;
   const Mr &self = *from(f);

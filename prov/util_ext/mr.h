@@ -4,6 +4,7 @@
 // MrTable; regions for local access only are remembered for their descriptor.
 #pragma once
 
+#include "util_ext/cntr.h"
 #include "util_ext/domain.h"
 #include "util_ext/ops.h"
 
@@ -23,10 +24,13 @@ private:
   Mr(Domain &, const fi_mr_attr &);
   ~Mr();
   int start(); // enters it into the table, if peers may access it
+  static int bind(struct fid *, struct fid *, std::uint64_t flags) noexcept;
   static int control(struct fid *, int command, void *arg) noexcept;
+  int bind_cntr(Cntr &, std::uint64_t flags);
   static int check(Domain &, const fi_mr_attr &, std::uint64_t flags);
 
   const Hold<Domain> domain_;
+  Hold<Cntr> read_cntr_, write_cntr_; // let go once the region is out of the table
   const std::uint64_t access_, requested_key_;
   Region region_;
   bool entered_ = false; // in the table

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "util_ext/mr_table.h"
 
+#include "util_ext/cntr.h"
+
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <sys/random.h>
 
@@ -54,6 +57,31 @@ std::size_t MrTable::Access::pieces(iovec *out, std::size_t max) const noexcept 
     skip = 0;
   }
   return n;
+}
+
+iovec MrTable::Access::piece(std::size_t offset) const noexcept {
+  std::uint64_t skip = offset_ + offset;
+  const std::size_t left = length_ - offset;
+  for (const iovec &buffer : region_->buffers) {
+    if (skip < buffer.iov_len)
+      return {static_cast<char *>(buffer.iov_base) + skip,
+              std::min<std::size_t>(buffer.iov_len - skip, left)};
+    skip -= buffer.iov_len;
+  }
+  return {};
+}
+
+void MrTable::Access::count(std::uint64_t right) const noexcept {
+  Cntr *&place = right == FI_REMOTE_READ ? region_->read_cntr : region_->write_cntr;
+  if (Cntr *cntr = std::atomic_ref(place).load(std::memory_order_acquire))
+    cntr->add(1);
+}
+
+void MrTable::count(Region &r, std::uint64_t rights, Cntr &cntr) noexcept {
+  if (rights & FI_REMOTE_READ)
+    std::atomic_ref(r.read_cntr).store(&cntr, std::memory_order_release);
+  if (rights & FI_REMOTE_WRITE)
+    std::atomic_ref(r.write_cntr).store(&cntr, std::memory_order_release);
 }
 
 int MrTable::insert(Region &r, std::uint64_t key) {

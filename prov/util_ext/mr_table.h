@@ -19,6 +19,8 @@
 
 namespace util_ext {
 
+class Cntr;
+
 // Memory as peers see it: the buffers one after the other, the first byte at
 // address `base`.
 struct Region {
@@ -26,6 +28,8 @@ struct Region {
   std::uint64_t base = 0;
   std::uint64_t length = 0; // of all buffers
   std::uint64_t access = 0; // FI_REMOTE_READ, FI_REMOTE_WRITE
+  // What counts the accesses of peers, or null; set with MrTable::count().
+  Cntr *read_cntr = nullptr, *write_cntr = nullptr;
   // The table's own.
   std::uint64_t key = 0;
   std::size_t accesses = 0;
@@ -53,6 +57,11 @@ public:
     std::size_t length() const { return length_; }
     // The memory in pieces: at most `max`; returns how many there are.
     std::size_t pieces(iovec *out, std::size_t max) const noexcept;
+    // The memory from `offset` on that lies in one piece; offset < length().
+    iovec piece(std::size_t offset) const noexcept;
+    // Tells the region's counters, if it has any, that this access has been made. `right`:
+    // FI_REMOTE_READ or FI_REMOTE_WRITE.
+    void count(std::uint64_t right) const noexcept;
 
   private:
     friend MrTable;
@@ -73,6 +82,10 @@ public:
   // With a key that can't be guessed, of `key_size` bytes.
   int insert_random(Region &, std::size_t key_size);
   void remove(Region &) noexcept;
+
+  // From now on accesses by these rights are counted there; also while there are some. The counter
+  // outlives the region.
+  static void count(Region &, std::uint64_t rights, Cntr &) noexcept;
 
 private:
   std::mutex mutex_;

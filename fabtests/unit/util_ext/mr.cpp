@@ -115,7 +115,8 @@ void regattr__refuses_what_it_cannot_do_and_says_so(void **) {
     return result;
   };
   assert_int_equal(rc([](fi_mr_attr &) {}), 0);
-  assert_int_equal(rc([](fi_mr_attr &) {}, FI_RMA_EVENT), -FI_EBADFLAGS);
+  assert_int_equal(rc([](fi_mr_attr &) {}, FI_RMA_EVENT), 0);
+  assert_int_equal(rc([](fi_mr_attr &) {}, FI_RMA_PMEM), -FI_EBADFLAGS);
   assert_int_equal(rc([](fi_mr_attr &a) { a.access = FI_TAGGED; }), -FI_EINVAL);
   assert_int_equal(rc([](fi_mr_attr &a) { a.offset = 1; }), -FI_EINVAL);
   assert_int_equal(rc([](fi_mr_attr &a) { a.iov_count = 0; }), -FI_EINVAL);
@@ -146,12 +147,76 @@ void regattr__does_not_read_what_an_old_application_lacks(void **) {
   fi_close(&mr->fid);
 }
 
-void bind_and_enable__are_refused(void **) {
+fid_cntr *counter(fake::Domain &domain) {
+  fi_cntr_attr attr{};
+  fid_cntr *cntr = nullptr;
+  assert_int_equal(util_ext::Cntr::open(domain, &attr, &cntr, nullptr), 0);
+  return cntr;
+}
+
+void bind__counters_count_the_accesses_that_they_are_for(void **) {
+  for (const bool separate : {false, true}) {
+    MrDomain d;
+    fid_mr *mr;
+    fid_cntr *reads = counter(d.impl), *writes = separate ? counter(d.impl) : reads;
+    assert_int_equal(fi_mr_reg(&d, memory, 100, remote, 0, 7, FI_RMA_EVENT, &mr, nullptr), 0);
+    MrTable::Access a;
+    assert_int_equal(d.impl.regions.access(7, 0, 100, remote, a), 0);
+    a.count(FI_REMOTE_WRITE); // nobody wants to know yet
+    if (separate) {
+      assert_int_equal(fi_mr_bind(mr, &reads->fid, FI_REMOTE_READ), 0);
+      assert_int_equal(fi_mr_bind(mr, &writes->fid, FI_REMOTE_WRITE), 0);
+    } else {
+      assert_int_equal(fi_mr_bind(mr, &reads->fid, remote), 0);
+    }
+    assert_int_equal(fi_mr_enable(mr), 0);
+    a.count(FI_REMOTE_READ);
+    a.count(FI_REMOTE_WRITE);
+    a.count(FI_REMOTE_WRITE);
+    a.end();
+    assert_int_equal(fi_cntr_read(reads), separate ? 1 : 3);
+    assert_int_equal(fi_cntr_read(writes), separate ? 2 : 3);
+    assert_int_equal(fi_close(&reads->fid), -FI_EBUSY);
+    assert_int_equal(fi_close(&mr->fid), 0);
+    assert_int_equal(fi_close(&reads->fid), 0);
+    if (separate)
+      assert_int_equal(fi_close(&writes->fid), 0);
+  }
+}
+
+void bind__refuses_what_a_region_cannot_have(void **) {
+  MrDomain d, other;
+  fid_mr *mr;
+  fid_cntr *cntr = counter(d.impl), *foreign = counter(other.impl);
+  assert_int_equal(fi_mr_reg(&d, memory, 1, remote, 0, 0, 0, &mr, nullptr), 0);
+  assert_int_equal(fi_mr_bind(mr, &mr->fid, 0), -FI_EINVAL);
+  assert_int_equal(fi_mr_bind(mr, nullptr, 0), -FI_EINVAL);
+  assert_int_equal(fi_mr_bind(mr, &cntr->fid, 0), -FI_EINVAL);
+  assert_int_equal(fi_mr_bind(mr, &cntr->fid, FI_REMOTE_READ | FI_WRITE), -FI_EINVAL);
+  assert_int_equal(fi_mr_bind(mr, &foreign->fid, FI_REMOTE_READ), -FI_EINVAL);
+  assert_int_equal(fi_mr_bind(mr, &cntr->fid, FI_REMOTE_READ), 0);
+  assert_int_equal(fi_mr_bind(mr, &cntr->fid, remote), -FI_EINVAL);
+  assert_int_equal(fi_mr_bind(mr, &cntr->fid, FI_REMOTE_WRITE), 0);
+  assert_int_equal(fi_mr_bind(mr, &cntr->fid, FI_REMOTE_WRITE), -FI_EINVAL);
+  fi_close(&mr->fid);
+  fi_close(&cntr->fid);
+  fi_close(&foreign->fid);
+  fake::take_log();
+}
+
+void bind__of_endpoints_and_enable_change_nothing(void **) {
   MrDomain d;
   fid_mr *mr;
-  fi_mr_reg(&d, memory, 1, remote, 0, 0, 0, &mr, nullptr);
-  assert_int_equal(fi_mr_bind(mr, &mr->fid, 0), -FI_ENOSYS);
-  assert_int_equal(fi_mr_enable(mr), -FI_ENOSYS);
+  fid_ep ep{};
+  ep.fid.fclass = FI_CLASS_EP;
+  assert_int_equal(fi_mr_reg(&d, memory, 1, remote, 0, 7, 0, &mr, nullptr), 0);
+  assert_int_equal(fi_mr_bind(mr, &ep.fid, 0), 0);
+  assert_int_equal(fi_mr_bind(mr, &ep.fid, FI_REMOTE_READ), -FI_EINVAL);
+  for (int i = 0; i < 2; ++i) {
+    MrTable::Access a;
+    assert_int_equal(d.impl.regions.access(7, 0, 1, remote, a), 0);
+    assert_int_equal(fi_mr_enable(mr), 0);
+  }
   assert_int_equal(fi_mr_refresh(mr, nullptr, 0, 0), -FI_ENOSYS);
   fi_close(&mr->fid);
 }
@@ -182,7 +247,9 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(regv__joins_buffers),
     cmocka_unit_test(regattr__refuses_what_it_cannot_do_and_says_so),
     cmocka_unit_test(regattr__does_not_read_what_an_old_application_lacks),
-    cmocka_unit_test(bind_and_enable__are_refused),
+    cmocka_unit_test(bind__counters_count_the_accesses_that_they_are_for),
+    cmocka_unit_test(bind__refuses_what_a_region_cannot_have),
+    cmocka_unit_test(bind__of_endpoints_and_enable_change_nothing),
     cmocka_unit_test(raw_key__is_the_key),
 };
 static const unit::Group group{"mr", cases};
