@@ -44,6 +44,17 @@ void read_all(const std::byte *payload, std::size_t len) {
   asm volatile("" : : "r"(sum));
 }
 
+// What whoever executes it relies on: no piece goes beyond the end of the address space.
+void require_sound(const Targets &t) {
+  require(t.count <= max_targets);
+  std::uint64_t left = t.total();
+  for (unsigned i = 0; i < t.count; ++i) {
+    require(t.at[i].length <= left && t.at[i].address + t.at[i].length >= t.at[i].address);
+    left -= t.at[i].length;
+  }
+  require(left == 0);
+}
+
 void frame_again(const Frame &f, std::span<const std::byte> from) {
   const std::vector<std::byte> in = copy(from);
   switch (f.type) {
@@ -68,6 +79,27 @@ void frame_again(const Frame &f, std::span<const std::byte> from) {
     break;
   case FrameType::fin:
     require_same(in, encoded(f.fin, fin_frame_size), {2, 3});
+    break;
+  case FrameType::write:
+    read_all(f.write.payload, f.write.len);
+    require_sound(f.write.targets);
+    require_same(in, encoded(f.write, max_write_frame_size), {9, 10, 11, 12, 13, 14, 15});
+    break;
+  case FrameType::write_request:
+    require_sound(f.write_request.targets);
+    require_same(in, encoded(f.write_request, max_write_request_frame_size), {});
+    break;
+  case FrameType::read:
+    require_sound(f.read.targets);
+    require_same(in, encoded(f.read, max_read_frame_size), {2});
+    break;
+  case FrameType::status:
+    require_same(in, encoded(f.status, status_frame_size), {});
+    break;
+  case FrameType::atomic:
+    read_all(f.atomic.payload, f.atomic.len);
+    require_sound(f.atomic.targets);
+    require_same(in, encoded(f.atomic, max_atomic_frame_size), {20, 21, 22, 23});
     break;
   default:
     std::abort();

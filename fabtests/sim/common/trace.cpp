@@ -43,6 +43,23 @@ std::string describe(const Frame &f) {
                        f.rdata.len);
   case FrameType::fin:
     return fmt::format(" | fin sender {:x} status {}", id(f.fin.sender), f.fin.status);
+  case FrameType::write:
+    return fmt::format(" | write mn {} len {} of {}{}", f.write.mn.value, f.write.len,
+                       f.write.targets.total(),
+                       f.write.flags & frame_flag::want_processed ? " want_processed" : "");
+  case FrameType::write_request:
+    return fmt::format(" | write_request mn {} total {} sender {:x}", f.write_request.mn.value,
+                       f.write_request.targets.total(), id(f.write_request.sender));
+  case FrameType::read:
+    return fmt::format(" | read mn {} total {} reader {:x}", f.read.mn.value,
+                       f.read.targets.total(), id(f.read.reader));
+  case FrameType::status:
+    return fmt::format(" | status mn {} {}", f.status.mn.value, f.status.status);
+  case FrameType::atomic:
+    return fmt::format(" | atomic mn {} op {} datatype {} kind {} total {} reader {:x}{}",
+                       f.atomic.mn.value, f.atomic.op, f.atomic.datatype, f.atomic.kind,
+                       f.atomic.targets.total(), id(f.atomic.reader),
+                       f.atomic.flags & frame_flag::want_processed ? " want_processed" : "");
   case FrameType::pad:
     break;
   }

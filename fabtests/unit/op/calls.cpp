@@ -61,6 +61,10 @@ void Queues::reap() {
       reap(*cq);
 }
 
+std::vector<Done> &Queues::of(void *context) {
+  return context ? static_cast<Call *>(context)->done : told;
+}
+
 void Queues::reap(util_ext::Cq &cq) {
   for (;;) {
     fi_cq_tagged_entry e{};
@@ -69,8 +73,8 @@ void Queues::reap(util_ext::Cq &cq) {
     if (n == -FI_EAGAIN)
       return;
     if (n == 1) {
-      static_cast<Call *>(e.op_context)
-          ->done.push_back(
+      of(e.op_context)
+          .push_back(
               {e.flags, e.len, static_cast<std::byte *>(e.buf), e.data, e.tag, src, 0, 0, {}});
       continue;
     }
@@ -82,10 +86,10 @@ void Queues::reap(util_ext::Cq &cq) {
     assert_int_equal(fi_cq_readerr(&cq, &f, 0), 1);
     assert_true(f.err > 0);
     const auto *raw = static_cast<const std::byte *>(f.err_data);
-    static_cast<Call *>(f.op_context)
-        ->done.push_back({f.flags, f.len, static_cast<std::byte *>(f.buf), f.data, f.tag,
-                          FI_ADDR_NOTAVAIL, f.err, f.olen,
-                          f.err_data_size ? Bytes(raw, raw + f.err_data_size) : Bytes{}});
+    of(f.op_context)
+        .push_back({f.flags, f.len, static_cast<std::byte *>(f.buf), f.data, f.tag,
+                    FI_ADDR_NOTAVAIL, f.err, f.olen,
+                    f.err_data_size ? Bytes(raw, raw + f.err_data_size) : Bytes{}});
   }
 }
 

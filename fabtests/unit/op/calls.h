@@ -53,7 +53,8 @@ public:
   ~Queues();
   Queues(const Queues &) = delete;
 
-  void reap(); // completions to their calls
+  void reap();            // completions to their calls
+  std::vector<Done> told; // what no call of ours is about
   std::uint64_t sends_ok() const { return completers.tx_cntr->value(); }
   std::uint64_t sends_failed() const { return completers.tx_cntr->errors(); }
   std::uint64_t receives_ok() const { return completers.rx_cntr->value(); }
@@ -62,7 +63,8 @@ public:
   dpdkx::op::Completers completers;
 
 private:
-  static void reap(util_ext::Cq &);
+  std::vector<Done> &of(void *context);
+  void reap(util_ext::Cq &);
 
   harness::IdleDomain domain_;
   fid_cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;

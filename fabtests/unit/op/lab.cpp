@@ -174,7 +174,8 @@ void Lab::open(unsigned from, unsigned to) {
                                            .rx_credit = options_.credit,
                                            .max_frames = options_.max_frames,
                                            .lossless = options_.lossless,
-                                           .can_pull = options_.can_pull});
+                                           .can_pull = options_.can_pull,
+                                           .rma = true});
 }
 
 bool Lab::deliver(unsigned from, unsigned to, std::size_t which) {
@@ -231,6 +232,8 @@ void Lab::run() {
           continue;
         const std::size_t moved = side(i).to(j).out.size();
         deliver_all(i, j);
+        if (options_.lossless) // it keeps order: what left before the ack comes before it
+          deliver_all(j, i);
         tell(j, i);
         if (side(i).to(j).push)
           push(i, j);

@@ -6,6 +6,9 @@ unit_op_sources = \
 	fabtests/unit/op/calls.cpp \
 	fabtests/unit/op/calls.h \
 	fabtests/unit/op/arrive.cpp \
+	fabtests/unit/op/atomic.cpp \
+	fabtests/unit/op/atomic_threads.cpp \
+	fabtests/unit/op/atomic_types.h \
 	fabtests/unit/op/credit.cpp \
 	fabtests/unit/op/fail.cpp \
 	fabtests/unit/op/lab.cpp \
@@ -15,4 +18,6 @@ unit_op_sources = \
 	fabtests/unit/op/peers.cpp \
 	fabtests/unit/op/receive.cpp \
 	fabtests/unit/op/rendezvous.cpp \
-	fabtests/unit/op/send.cpp
+	fabtests/unit/op/rma.cpp \
+	fabtests/unit/op/send.cpp \
+	fabtests/unit/op/small_float.cpp

@@ -394,6 +394,56 @@ void reset__is_forgotten_while_the_peer_speaks(void **) {
   assert_true(a.session->deadline() == never);
 }
 
+// --- features
+
+void features__are_told_whoever_asks(void **) {
+  Side a(1, 1), b(2, 2);
+  a.session->open(start);
+  const Message hello = a.say(start).at(0);
+  const Message confirm = a.hear(b.hear(hello, a, start).at(0), b, start).at(0);
+  const Message welcome = b.hear(confirm, a, start).at(0);
+  for (const Message &m : {hello, confirm, welcome})
+    assert_int_equal(m.hello.features, wire::feature::rma | wire::feature::atomics);
+}
+
+// That the peer has these, and nothing else.
+void assert_features(const Session &s, std::uint64_t features) {
+  for (const std::uint64_t asked :
+       {wire::feature::rma, wire::feature::atomics, wire::feature::rma | wire::feature::atomics})
+    assert_int_equal(s.peer_has(asked), (features & asked) == asked);
+  assert_true(s.peer_has(wire::feature::none));
+}
+
+void features__are_those_of_the_peer(void **) {
+  for (std::uint64_t features = 0; features < 4; ++features) {
+    Side a(1, 1), b(2, 2);
+    Message confirm = confirm_of(a, b, start);
+    assert_features(*a.session, 0);
+    confirm.hello.features = features | ~wire::feature::known; // of a later version: unknown here
+    Message welcome = b.hear(confirm, a, start).at(0);
+    welcome.hello.features = 3 - features;
+    a.hear(welcome, b, start);
+    assert_true(paired(a, b));
+    assert_features(*b.session, features);
+    assert_features(*a.session, 3 - features);
+  }
+}
+
+void features__are_those_of_the_life_that_is_there(void **) {
+  Side a(1, 1), b(2, 2);
+  Message confirm = confirm_of(a, b, start);
+  confirm.hello.features = wire::feature::none;
+  // a dies; its confirm comes late
+  b.hear(confirm, a, start + 1s);
+  assert_features(*b.session, 0);
+  Side again(1, 3);
+  const Time later = b.session->deadline();
+  b.session->on_time(later);
+  talk_and_prove(b, again, later);
+  assert_true(paired(again, b));
+  assert_features(*b.session, 3);
+}
+
 // --- who can't talk
 
 void challenge__of_another_key_or_version_ends_it(void **) {
@@ -569,6 +619,9 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(reset__of_a_peer_that_has_dropped_the_session_ends_it),
     cmocka_unit_test(reset__with_nobody_there_times_out),
     cmocka_unit_test(reset__is_forgotten_while_the_peer_speaks),
+    cmocka_unit_test(features__are_told_whoever_asks),
+    cmocka_unit_test(features__are_those_of_the_peer),
+    cmocka_unit_test(features__are_those_of_the_life_that_is_there),
     cmocka_unit_test(challenge__of_another_key_or_version_ends_it),
     cmocka_unit_test(challenge__that_answers_another_hello_is_ignored),
     cmocka_unit_test(mtu__is_the_smaller_sides),

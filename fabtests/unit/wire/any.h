@@ -94,6 +94,76 @@ inline wire::RdataFrame rdata() {
   return f;
 }
 
+// As long as a packet can hold.
+inline wire::Targets targets(unsigned least) {
+  wire::Targets t;
+  t.count = static_cast<std::uint8_t>(least + below<unsigned>(wire::max_targets + 1 - least));
+  for (unsigned i = 0; i < t.count; ++i)
+    t.at[i] = {u64() / 2, below<std::uint64_t>(200), u64()};
+  return t;
+}
+
+inline wire::WriteFrame write() {
+  wire::WriteFrame f;
+  f.flags =
+      bits(wire::frame_flag::cq_data | wire::frame_flag::more | wire::frame_flag::want_processed);
+  f.mn = {u32()};
+  f.data = f.flags & wire::frame_flag::cq_data ? u64() : 0;
+  f.targets = targets(f.flags & wire::frame_flag::more ? 1 : 0);
+  f.len = static_cast<std::uint16_t>(f.targets.total());
+  if (f.flags & wire::frame_flag::more)
+    f.targets.at[below(f.targets.count)].length += 1 + u64() / 4;
+  return f;
+}
+
+inline wire::WriteRequestFrame write_request() {
+  wire::WriteRequestFrame f{};
+  f.flags = bits(wire::frame_flag::cq_data | wire::frame_flag::pull);
+  f.mn = {u32()};
+  f.sender = wire::OpId{u64()};
+  f.data = f.flags & wire::frame_flag::cq_data ? u64() : 0;
+  f.targets = targets(1);
+  f.targets.at[0].length += 1 + u64() / 4;
+  if (f.flags & wire::frame_flag::pull) {
+    f.regions = static_cast<std::uint8_t>(1 + below<int>(wire::max_rts_regions));
+    std::uint64_t left = f.targets.total();
+    for (unsigned i = 0; i < f.regions; ++i) {
+      const std::uint64_t length = i + 1u == f.regions ? left : u64() % (left + 1);
+      f.region[i] = {u64() / 2, length};
+      left -= length;
+    }
+  }
+  return f;
+}
+
+inline wire::ReadFrame read() {
+  wire::ReadFrame f;
+  f.mn = {u32()};
+  f.reader = wire::OpId{u64()};
+  f.targets = targets(0);
+  return f;
+}
+
+inline wire::StatusFrame status() {
+  wire::StatusFrame f;
+  f.status = static_cast<std::uint16_t>(1 + below<int>(wire::max_status));
+  f.mn = {u32()};
+  return f;
+}
+
+inline wire::AtomicFrame atomic() {
+  wire::AtomicFrame f;
+  f.flags = bits(wire::frame_flag::cq_data | wire::frame_flag::want_processed);
+  f.len = below<std::uint16_t>(2000);
+  f.mn = {u32()};
+  f.reader = wire::OpId{u64()};
+  f.op = bits(0xff), f.datatype = bits(0xff);
+  f.kind = static_cast<std::uint8_t>(below<int>(wire::max_atomic_kind + 1));
+  f.data = f.flags & wire::frame_flag::cq_data ? u64() : 0;
+  f.targets = targets(0);
+  return f;
+}
+
 inline wire::FinFrame fin() { return {wire::OpId{u64()}, u32()}; }
 
 template <std::size_t N> std::array<std::byte, N> bytes() {

@@ -196,6 +196,84 @@ void rendezvous_frames__are_as_written(void **) {
                       {{"type", value(FrameType::fin)}, {"flags", 0}}});
 }
 
+// The fields of the one target of a frame.
+template <class T>
+std::map<std::string, std::function<void(T &)>>
+with_target(std::map<std::string, std::function<void(T &)>> others) {
+  others["target.address"] = [](T &x) { x.targets.at[0].address = all64; };
+  others["target.length"] = [](T &x) { x.targets.at[0].length = all64; };
+  others["target.key"] = [](T &x) { x.targets.at[0].key = all64; };
+  return others;
+}
+
+Targets one_target() {
+  Targets t;
+  t.count = 1;
+  t.at[0] = {0, 0, 0};
+  return t;
+}
+
+void rma_frames__are_as_written(void **) {
+  const Tables t = read_tables();
+  WriteFrame w;
+  w.flags = frame_flag::cq_data;
+  w.targets = one_target();
+  check<WriteFrame>(t, {"WriteFrame",
+                        w,
+                        with_target<WriteFrame>({{"len", [](auto &x) { x.len = all16; }},
+                                                 {"mn", [](auto &x) { x.mn = {all32}; }},
+                                                 {"data", [](auto &x) { x.data = all64; }}}),
+                        {{"type", value(FrameType::write)}, {"flags", w.flags}, {"targets", 1}}});
+  WriteRequestFrame r{};
+  r.flags = frame_flag::cq_data | frame_flag::pull;
+  r.targets = one_target();
+  r.regions = 1;
+  r.region[0] = {0, 0};
+  check<WriteRequestFrame>(t,
+                           {"WriteRequestFrame",
+                            r,
+                            with_target<WriteRequestFrame>(
+                                {{"mn", [](auto &x) { x.mn = {all32}; }},
+                                 {"sender", [](auto &x) { x.sender = OpId{all64}; }},
+                                 {"data", [](auto &x) { x.data = all64; }},
+                                 {"region.address", [](auto &x) { x.region[0].address = all64; }},
+                                 {"region.length", [](auto &x) { x.region[0].length = all64; }}}),
+                            {{"type", value(FrameType::write_request)},
+                             {"flags", r.flags},
+                             {"regions", 1},
+                             {"targets", 1}}});
+  ReadFrame read;
+  read.targets = one_target();
+  check<ReadFrame>(t,
+                   {"ReadFrame",
+                    read,
+                    with_target<ReadFrame>({{"mn", [](auto &x) { x.mn = {all32}; }},
+                                            {"reader", [](auto &x) { x.reader = OpId{all64}; }}}),
+                    {{"type", value(FrameType::read)}, {"flags", 0}, {"targets", 1}}});
+  check<StatusFrame>(
+      t, {"StatusFrame",
+          StatusFrame{},
+          {{"status", [](auto &x) { x.status = all16; }}, {"mn", [](auto &x) { x.mn = {all32}; }}},
+          {{"type", value(FrameType::status)}, {"flags", 0}}});
+}
+
+void atomic_frame__is_as_written(void **) {
+  AtomicFrame a;
+  a.flags = frame_flag::cq_data;
+  a.targets = one_target();
+  check<AtomicFrame>(read_tables(),
+                     {"AtomicFrame",
+                      a,
+                      with_target<AtomicFrame>({{"len", [](auto &x) { x.len = all16; }},
+                                                {"mn", [](auto &x) { x.mn = {all32}; }},
+                                                {"reader", [](auto &x) { x.reader = OpId{all64}; }},
+                                                {"op", [](auto &x) { x.op = all8; }},
+                                                {"datatype", [](auto &x) { x.datatype = all8; }},
+                                                {"kind", [](auto &x) { x.kind = all8; }},
+                                                {"data", [](auto &x) { x.data = all64; }}}),
+                      {{"type", value(FrameType::atomic)}, {"flags", a.flags}, {"targets", 1}}});
+}
+
 void handshake__is_as_written(void **) {
   const Tables t = read_tables();
   check<Hello>(t, {"Hello",
@@ -266,12 +344,18 @@ void types_and_flags__are_as_written(void **) {
                                {"rts", value(FrameType::rts)},
                                {"cts", value(FrameType::cts)},
                                {"rdata", value(FrameType::rdata)},
-                               {"fin", value(FrameType::fin)}});
+                               {"fin", value(FrameType::fin)},
+                               {"write", value(FrameType::write)},
+                               {"write_request", value(FrameType::write_request)},
+                               {"read", value(FrameType::read)},
+                               {"status", value(FrameType::status)},
+                               {"atomic", value(FrameType::atomic)}});
   check_values("Frame flags", {{"cq_data", frame_flag::cq_data},
                                {"more", frame_flag::more},
                                {"want_processed", frame_flag::want_processed},
                                {"tagged", frame_flag::tagged},
                                {"pull", frame_flag::pull}});
+  check_values("Feature bits", {{"rma", feature::rma}, {"atomics", feature::atomics}});
 }
 
 // Names that the text gives to sizes and bounds.
@@ -280,6 +364,10 @@ void constants__are_those_of_the_text(void **) {
   assert_int_equal(AckBlock::fixed_size, 16);
   assert_int_equal(AckBlock::max_sack_words, 16);
   assert_int_equal(max_rts_regions, 16);
+  assert_int_equal(max_targets, 8);
+  assert_int_equal(max_status, 4095);
+  assert_int_equal(max_atomic_kind, 2);
+  assert_int_equal(max_atomic_total, 65535);
   assert_int_equal(credit_unit, 64);
   assert_int_equal(hello_size, 112);
   assert_int_equal(challenge_size, 72);
@@ -290,6 +378,8 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(headers__are_as_written),
     cmocka_unit_test(message_frames__are_as_written),
     cmocka_unit_test(rendezvous_frames__are_as_written),
+    cmocka_unit_test(rma_frames__are_as_written),
+    cmocka_unit_test(atomic_frame__is_as_written),
     cmocka_unit_test(handshake__is_as_written),
     cmocka_unit_test(types_and_flags__are_as_written),
     cmocka_unit_test(constants__are_those_of_the_text),

@@ -448,7 +448,8 @@ void Endpoint::Impl::after_handshake(Conn &c) {
                           .rx_credit = config_.session.first_credit,
                           .max_frames = room_for_frames(c),
                           .lossless = c.lossless,
-                          .can_pull = c.port->traits().can_pull && config_.pull});
+                          .can_pull = c.port->traits().can_pull && config_.pull,
+                          .rma = c.session.peer_has(wire::feature::rma | wire::feature::atomics)});
     if (c.session.path_limited())
       log(LogLevel::warn, [&c] {
         return "the path to " + to_string(c.address) + " swallows datagrams above " +

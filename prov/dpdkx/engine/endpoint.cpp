@@ -50,14 +50,15 @@ Endpoint::~Endpoint() = default;
 
 BurstLock &Endpoint::mutex() { return impl_->mutex_; }
 
-ssize_t Endpoint::send(const op::SendRequest &r) {
-  Impl &e = *impl_;
+// A call of the application for a peer, and what it has to send.
+template <class Request, class Call> ssize_t Endpoint::Impl::post(const Request &r, Call &&call) {
+  Impl &e = *this;
   Conn *c = nullptr;
   if (const int rc = e.find_peer(r.dest, c)) [[unlikely]]
     return rc;
   if (!c->lossless)
     e.read_clock();
-  const ssize_t rc = e.messenger_.send(*c, r);
+  const ssize_t rc = call(*c);
   if (!c->lossless)
     e.look_again(*c);
   if (!(r.flags & FI_MORE) || rc != 0) {
@@ -69,6 +70,16 @@ ssize_t Endpoint::send(const op::SendRequest &r) {
     }
   }
   return rc;
+}
+
+ssize_t Endpoint::send(const op::SendRequest &r) {
+  return impl_->post(r, [&](Conn &c) { return impl_->messenger_.send(c, r); });
+}
+ssize_t Endpoint::rma(const op::RmaRequest &r) {
+  return impl_->post(r, [&](Conn &c) { return impl_->messenger_.rma(c, r); });
+}
+ssize_t Endpoint::atomic(const op::AtomicRequest &r) {
+  return impl_->post(r, [&](Conn &c) { return impl_->messenger_.atomic(c, r); });
 }
 
 ssize_t Endpoint::receive(const op::ReceiveRequest &r) {

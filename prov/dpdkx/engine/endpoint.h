@@ -59,6 +59,9 @@ public:
   // is no address of the book. Errors after acceptance come as completions.
   ssize_t send(const op::SendRequest &);
   ssize_t receive(const op::ReceiveRequest &);
+  // The same for a peer's registered memory.
+  ssize_t rma(const op::RmaRequest &);
+  ssize_t atomic(const op::AtomicRequest &);
   // 0: there was such an operation; its completion, FI_ECANCELED or its own,
   // comes. -FI_ENOENT otherwise.
   int cancel(const void *context);

@@ -63,6 +63,9 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   // --- session::AckSink
   void acked(session::TxPacket *) override;
 
+  // --- endpoint.cpp
+  template <class Request, class Call> ssize_t post(const Request &, Call &&);
+
   // --- turn.cpp
   unsigned turn();
   unsigned poll(Attachment &);

@@ -14,11 +14,21 @@ bool Messenger::on_frame(Peer &p, const wire::Frame &f) {
   switch (f.type) {
   case wire::FrameType::message:
   case wire::FrameType::tagged:
-    return on_message(p, f);
+    return in_turn(p, f.message.mn, f);
   case wire::FrameType::segment:
     return on_segment(p, f);
   case wire::FrameType::rts:
-    return on_rts(p, f);
+    return in_turn(p, f.rts.mn, f);
+  case wire::FrameType::write:
+    return in_turn(p, f.write.mn, f);
+  case wire::FrameType::write_request:
+    return in_turn(p, f.write_request.mn, f);
+  case wire::FrameType::read:
+    return in_turn(p, f.read.mn, f);
+  case wire::FrameType::atomic:
+    return in_turn(p, f.atomic.mn, f);
+  case wire::FrameType::status:
+    return on_status(p, f.status);
   case wire::FrameType::cts:
     return on_cts(p, f.cts);
   case wire::FrameType::rdata:
@@ -31,28 +41,42 @@ bool Messenger::on_frame(Peer &p, const wire::Frame &f) {
   return false;
 }
 
-bool Messenger::on_message(Peer &p, const wire::Frame &f) {
-  if (f.message.mn != p.rx_next) [[unlikely]]
-    return hold(p, f.message.mn, f);
-  if (!affordable(p, f.message.total)) [[unlikely]] {
-    outlet_.violation(p, "message beyond its credit");
-    return false;
-  }
-  ++p.rx_next;
-  execute(p, f.message);
+bool Messenger::in_turn(Peer &p, MessageNumber mn, const wire::Frame &f) {
+  if (mn != p.rx_next) [[unlikely]]
+    return hold(p, mn, f);
+  const bool good = execute(p, f);
   if (p.traffic && !p.traffic->held.empty()) [[unlikely]]
     drain_held(p);
-  return true;
+  return good;
 }
 
-bool Messenger::on_rts(Peer &p, const wire::Frame &f) {
-  if (f.rts.mn != p.rx_next) [[unlikely]]
-    return hold(p, f.rts.mn, f);
+// Its turn has come. A frame that makes no sense has had it, too: what comes behind it goes on.
+bool Messenger::execute(Peer &p, const wire::Frame &f) {
+  if (f.type == wire::FrameType::message || f.type == wire::FrameType::tagged) [[likely]] {
+    if (!affordable(p, f.message.total)) [[unlikely]] {
+      outlet_.violation(p, "message beyond its credit");
+      return false;
+    }
+    ++p.rx_next;
+    execute(p, f.message);
+    return true;
+  }
   ++p.rx_next;
-  execute(p, f.rts);
-  if (p.traffic && !p.traffic->held.empty()) [[unlikely]]
-    drain_held(p);
-  return true;
+  switch (f.type) {
+  case wire::FrameType::rts:
+    execute(p, f.rts);
+    return true;
+  case wire::FrameType::write:
+    return execute(p, f.write);
+  case wire::FrameType::write_request:
+    return execute(p, f.write_request);
+  case wire::FrameType::read:
+    return execute(p, f.read);
+  case wire::FrameType::atomic:
+    return execute(p, f.atomic);
+  default:
+    return false;
+  }
 }
 
 bool Messenger::on_segment(Peer &p, const wire::Frame &f) {
@@ -134,6 +158,8 @@ void Messenger::execute_parts(Peer &p, const wire::MessageFrame &f, RxOp *op) {
   l->charge = charge;
   l->sender = wire::OpId::none;
   l->regions = 0;
+  l->remote = nullptr;
+  l->status = 0;
   if (op) {
     const Place place = claim_place(*op, f.total);
     l->base = place.base;
@@ -157,23 +183,38 @@ void Messenger::execute_parts(Peer &p, const wire::MessageFrame &f, RxOp *op) {
 bool Messenger::assemble(Landing &l, std::uint64_t offset, const std::byte *from, std::size_t n) {
   if (offset > l.total || n > l.total - offset || l.received + n > l.total)
     return false;
-  if (l.unexpected)
-    std::memcpy(l.unexpected->payload.get() + offset, from, n);
-  else if (l.op && offset < l.wanted)
-    l.op->memory.copy_in(l.base + offset, from, std::min<std::uint64_t>(n, l.wanted - offset));
+  place(l, offset, from, n);
   l.received += n;
   if (l.received == l.total)
     assembled(l);
   return true;
 }
 
+void Messenger::place(Landing &l, std::uint64_t offset, const std::byte *from, std::size_t n) {
+  if (l.unexpected)
+    std::memcpy(l.unexpected->payload.get() + offset, from, n);
+  else if (l.op && offset < l.wanted)
+    l.op->memory.copy_in(l.base + offset, from, std::min<std::uint64_t>(n, l.wanted - offset));
+  else if (l.remote && l.status == 0)
+    l.status = put(*l.remote, offset, from, n);
+}
+
 void Messenger::assembled(Landing &l) {
   Peer &p = *l.peer;
+  if (l.remote) {
+    written(l);
+    if (l.status != 0) {
+      tell_failed(l); // it stays until the peer knows
+      return;
+    }
+  }
   p.traffic->assemblies.erase(&l);
   if (l.unexpected) {
     l.unexpected->kind = UnexpectedKind::whole;
     l.unexpected->landing = nullptr;
     landings_.give(&l);
+  } else if (l.remote) {
+    give_write(l);
   } else {
     give_back(&p, l.charge);
     RxOp *op = l.op; // null: discarded
@@ -215,17 +256,38 @@ void Messenger::execute(Peer &p, const wire::RtsFrame &f) {
 
 // --- Frames before their turn
 
+namespace {
+struct Payload {
+  const std::byte **payload; // null: the frame has none
+  std::size_t len;
+};
+Payload payload_of(wire::Frame &f) {
+  switch (f.type) {
+  case wire::FrameType::segment:
+    return {&f.segment.payload, f.segment.len};
+  case wire::FrameType::message:
+  case wire::FrameType::tagged:
+    return {&f.message.payload, f.message.len};
+  case wire::FrameType::write:
+    return {&f.write.payload, f.write.len};
+  case wire::FrameType::atomic:
+    return {&f.atomic.payload, f.atomic.len};
+  default:
+    return {nullptr, 0};
+  }
+}
+} // namespace
+
 // Keeps a copy. The session's window bounds how many there can be. On a link
 // that keeps order there is no such frame.
 bool Messenger::hold(Peer &p, MessageNumber mn, const wire::Frame &f) {
   if (mn < p.rx_next || p.lossless)
     return false;
   const bool segment = f.type == wire::FrameType::segment;
-  const bool request = f.type == wire::FrameType::rts;
-  const std::byte *payload = segment ? f.segment.payload : f.message.payload;
-  const std::size_t len = request ? 0 : segment ? f.segment.len : f.message.len;
+  wire::Frame copy = f;
+  const auto [payload, len] = payload_of(copy);
   Traffic *const t = traffic(p);
-  std::unique_ptr<HeldFrame> h(t ? new (std::nothrow) HeldFrame{{}, mn, f, nullptr} : nullptr);
+  std::unique_ptr<HeldFrame> h(t ? new (std::nothrow) HeldFrame{{}, mn, copy, nullptr} : nullptr);
   if (h)
     h->payload.reset(new (std::nothrow) std::byte[len]);
   if (!h || !h->payload) {
@@ -233,11 +295,9 @@ bool Messenger::hold(Peer &p, MessageNumber mn, const wire::Frame &f) {
     return true;
   }
   if (len)
-    std::memcpy(h->payload.get(), payload, len);
-  if (segment)
-    h->frame.segment.payload = h->payload.get();
-  else if (!request)
-    h->frame.message.payload = h->payload.get();
+    std::memcpy(h->payload.get(), *payload, len);
+  if (const auto kept = payload_of(h->frame); kept.payload)
+    *kept.payload = h->payload.get();
   // In order of number; what opens a message before its segments.
   auto &held = t->held;
   HeldFrame *at = held.front();
@@ -260,15 +320,8 @@ void Messenger::drain_held(Peer &p) {
         assemble(*l, h->frame.segment.offset, h->frame.segment.payload, h->frame.segment.len);
     } else if (h->mn != p.rx_next) {
       // A number that the peer has used twice.
-    } else if (h->frame.type == wire::FrameType::rts) {
-      ++p.rx_next;
-      execute(p, h->frame.rts);
-    } else if (affordable(p, h->frame.message.total)) {
-      ++p.rx_next;
-      execute(p, h->frame.message);
-    } else {
-      outlet_.violation(p, "message beyond its credit");
-      return;
+    } else if (!execute(p, h->frame) && h->mn == p.rx_next) {
+      return; // a violation
     }
   }
 }

@@ -5,16 +5,21 @@
 
 #include "util_ext/cntr.h"
 #include "util_ext/cq.h"
+#include "util_ext/mr_table.h"
 
 namespace dpdkx::op {
 
 struct Completers {
   util_ext::Cq *tx_cq = nullptr;
   util_ext::Cq *rx_cq = nullptr;
-  util_ext::Cntr *tx_cntr = nullptr; // bound with FI_SEND
-  util_ext::Cntr *rx_cntr = nullptr; // bound with FI_RECV
-  bool source = false;               // FI_SOURCE: entries carry the sender's fi_addr_t
-  bool source_err = false;           // FI_SOURCE_ERR: unknown senders are told as errors
+  util_ext::Cntr *tx_cntr = nullptr;                          // bound with FI_SEND
+  util_ext::Cntr *rx_cntr = nullptr;                          // bound with FI_RECV
+  util_ext::Cntr *read_cntr = nullptr, *write_cntr = nullptr; // FI_READ, FI_WRITE
+  // FI_REMOTE_READ, FI_REMOTE_WRITE: what peers have done here. (A region has its own besides.)
+  util_ext::Cntr *remote_read_cntr = nullptr, *remote_write_cntr = nullptr;
+  util_ext::MrTable *regions = nullptr; // what peers may access; null: nothing
+  bool source = false;                  // FI_SOURCE: entries carry the sender's fi_addr_t
+  bool source_err = false;              // FI_SOURCE_ERR: unknown senders are told as errors
 };
 
 } // namespace dpdkx::op

@@ -1,5 +1,7 @@
 op_sources = \
 	prov/dpdkx/op/arrive.cpp \
+	prov/dpdkx/op/atomic.cpp \
+	prov/dpdkx/op/atomic.h \
 	prov/dpdkx/op/completers.h \
 	prov/dpdkx/op/credit.cpp \
 	prov/dpdkx/op/memory.cpp \
@@ -8,7 +10,12 @@ op_sources = \
 	prov/dpdkx/op/outlet.h \
 	prov/dpdkx/op/peer.h \
 	prov/dpdkx/op/peers.cpp \
+	prov/dpdkx/op/reach.cpp \
+	prov/dpdkx/op/reach.h \
 	prov/dpdkx/op/receive.cpp \
 	prov/dpdkx/op/rendezvous.cpp \
 	prov/dpdkx/op/request.h \
-	prov/dpdkx/op/send.cpp
+	prov/dpdkx/op/rma.cpp \
+	prov/dpdkx/op/send.cpp \
+	prov/dpdkx/op/small_float.h \
+	prov/dpdkx/op/target.cpp

@@ -53,4 +53,12 @@ std::size_t Memory::slice(std::size_t offset, std::size_t n, iovec *out) const {
   return pieces;
 }
 
+std::uint8_t Memory::regions(wire::RemoteRegion *out) const {
+  std::uint8_t n = 0;
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (iov[i].iov_len)
+      out[n++] = {reinterpret_cast<std::uintptr_t>(iov[i].iov_base), iov[i].iov_len};
+  return n;
+}
+
 } // namespace dpdkx::op

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // Messages over sessions: eager in one packet, in several, or by rendezvous;
-// matching, unexpected messages, completion levels, credit. One per endpoint;
-// not thread-safe: the endpoint's lock covers it.
+// matching, unexpected messages, completion levels, credit. And RMA and atomics
+// on registered memory. One per endpoint; not thread-safe: the endpoint's lock
+// covers it.
 #pragma once
 
 #include "dpdkx/op/completers.h"
 #include "dpdkx/op/outlet.h"
 #include "dpdkx/op/peer.h"
+#include "dpdkx/op/reach.h"
 #include "dpdkx/op/request.h"
 
 #include <cerrno>
@@ -34,6 +36,8 @@ public:
   // --- From the application. As engine::Endpoint says.
   ssize_t send(Peer &, const SendRequest &);
   ssize_t receive(const ReceiveRequest &);
+  ssize_t rma(Peer &, const RmaRequest &);
+  ssize_t atomic(Peer &, const AtomicRequest &);
   int cancel(const void *context);
   // The completion of a send that can't even start.
   void refuse(const SendRequest &, int error);
@@ -44,7 +48,7 @@ public:
     MessageNumber tx_first, rx_first;
     std::uint32_t tx_credit, rx_credit; // units
     std::uint16_t max_frames;
-    bool lossless, can_pull;
+    bool lossless, can_pull, rma;
   };
   void opened(Peer &, const Opening &);
   // False: the frame makes no sense; it has been ignored.
@@ -78,21 +82,58 @@ private:
   bool send_whole(Peer &, const SendRequest &, TxOp *);
   ssize_t enqueue(Peer &, const SendRequest &);
   TxOp *take_tx(Peer &, const SendRequest &); // and the peer has its Traffic
-  ssize_t no_tx() const;                      // why there is none
+  TxOp *take_op(Peer &, const iovec *, std::size_t count, std::size_t len, std::uint64_t data,
+                std::uint64_t flags, void *context);
+  bool own_memory(TxOp &); // false: no memory for a copy
+  ssize_t no_tx() const;   // why there is none
   enum class Route : std::uint8_t { whole, parts, rendezvous };
   Route route(const Peer &, std::size_t len, std::uint64_t flags, std::uint32_t charge) const;
   bool start(Peer &, TxOp &);      // false: no room
   bool send_parts(Peer &, TxOp &); // false: no room
-  void sent(Peer &, TxOp &);       // wholly handed to the session
+  bool send_segments(Peer &, TxOp &);
+  void commit_part(Peer &, TxOp &, std::byte *out, std::size_t head, std::size_t n);
+  void sent(Peer &, TxOp &); // wholly handed to the session
   void release(TxOp &);
   void end(TxOp &, int error);
   void report_send(std::uint64_t flags, void *context, std::size_t len, int error);
 
+  // rma.cpp
+  TxOp *take_remote(Peer &, const iovec *, std::size_t count, std::size_t len, const fi_rma_iov *,
+                    std::size_t targets, std::uint64_t data, std::uint64_t flags, void *context);
+  ssize_t post_remote(Peer &, TxOp &);
+  bool start_remote(Peer &, TxOp &); // false: no room
+  bool write_whole(Peer &, TxOp &);
+  bool write_parts(Peer &, TxOp &);
+  bool request_write(Peer &, TxOp &);
+  bool request_read(Peer &, TxOp &);
+  bool send_atomic(Peer &, TxOp &);
+  bool on_read_data(Peer &, TxOp &, const wire::RdataFrame &);
+  bool on_status(Peer &, const wire::StatusFrame &);
+
+  // target.cpp
+  bool execute(Peer &, const wire::WriteFrame &);
+  bool execute(Peer &, const wire::WriteRequestFrame &);
+  bool execute(Peer &, const wire::ReadFrame &);
+  bool execute(Peer &, const wire::AtomicFrame &);
+  Landing *take_write(Peer &, MessageNumber, const wire::Targets &, std::uint64_t flags,
+                      std::uint64_t data); // null: no memory
+  void give_write(Landing &);
+  int put(const FarMemory &, std::uint64_t offset, const std::byte *, std::size_t);
+  void written(Peer &, const Reach &, std::uint64_t flags, std::uint64_t total, std::uint64_t data);
+  void written(Landing &);
+  void been_read(const Reach &);
+  void owe_processed(Peer &, std::uint8_t flags);
+  void tell_failed(Peer &, MessageNumber, int error);
+  void tell_failed(Landing &);
+  void settle_failed(Peer &);
+  void serve(Peer &, const wire::ReadFrame &);
+
   // rendezvous.cpp
   bool request(Peer &, TxOp &);
+  void requested(Peer &, TxOp &); // the packet that asks has been committed
   bool stream(Peer &);
   bool send_control(Peer &, const ControlFrame &);
-  void send_or_queue(Peer &, const ControlFrame &);
+  void send_or_queue(Peer &, ControlFrame &&);
   bool flush_control(Peer &);
   void send_cts(Landing &);
   void send_fin(Peer &, wire::OpId sender, int status);
@@ -101,12 +142,14 @@ private:
   bool on_rdata(Peer &, const wire::RdataFrame &);
   void begin_rendezvous(Landing &);
   bool pull_some(Landing &);
+  std::size_t place_of(Landing &, Reach &, std::size_t n, iovec (&out)[max_iov],
+                       std::size_t &pieces);
   void rendezvous_done(Landing &);
 
   // arrive.cpp
-  bool on_message(Peer &, const wire::Frame &);
   bool on_segment(Peer &, const wire::Frame &);
-  bool on_rts(Peer &, const wire::Frame &);
+  bool in_turn(Peer &, MessageNumber, const wire::Frame &);
+  bool execute(Peer &, const wire::Frame &); // what opens an operation; false: it makes no sense
   void execute(Peer &, const wire::MessageFrame &);
   void execute_whole(Peer &, const wire::MessageFrame &, RxOp *);
   void execute_parts(Peer &, const wire::MessageFrame &, RxOp *);
@@ -115,6 +158,7 @@ private:
   bool hold(Peer &, MessageNumber, const wire::Frame &);
   void drain_held(Peer &);
   bool assemble(Landing &, std::uint64_t offset, const std::byte *, std::size_t);
+  void place(Landing &, std::uint64_t offset, const std::byte *, std::size_t);
   void assembled(Landing &);
 
   // credit.cpp
@@ -169,6 +213,8 @@ private:
   Slab<TxOp> tx_;
   Slab<RxOp> rx_;
   Slab<Landing> landings_;
+  Slab<FarMemory> remotes_;
+  Slab<TxOp> serving_; // large reads of peers
   List<Landing, &Landing::pull_link> pulls_;
   std::vector<Unexpected *> claimed_;
   Unexpected *free_unexpected_ = nullptr;

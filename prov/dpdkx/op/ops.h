@@ -6,6 +6,7 @@
 
 #include "dpdkx/base/list.h"
 #include "dpdkx/base/slab.h"
+#include "dpdkx/op/atomic.h"
 #include "dpdkx/op/request.h"
 #include "dpdkx/wire/packet.h"
 #include "util_ext/match.h"
@@ -26,16 +27,37 @@ struct Memory {
   std::size_t copy_in(std::size_t offset, const std::byte *from, std::size_t n) const;
   // The pieces that make up [offset, offset + n); returns their number.
   std::size_t slice(std::size_t offset, std::size_t n, iovec *out) const;
+  // For a peer that can read it; returns how many there are.
+  std::uint8_t regions(wire::RemoteRegion *out) const;
 };
+
+// Names the operation of a reader, which the answer comes to: unlike that of a receiver.
+constexpr std::uint64_t reader_bit = std::uint64_t{1} << 31;
+constexpr wire::OpId reader_name(std::uint64_t slab_name) {
+  return static_cast<wire::OpId>(slab_name | reader_bit);
+}
+constexpr bool is_reader(wire::OpId id) { return static_cast<std::uint64_t>(id) & reader_bit; }
+constexpr std::uint64_t slab_name(wire::OpId id) {
+  return static_cast<std::uint64_t>(id) & ~reader_bit;
+}
 
 enum class TxStage : std::uint8_t {
   queued,    // nothing sent
   partial,   // a message in several parts, some sent
-  requested, // rts sent
+  requested, // rts, write_request, or a read has been sent
   streaming, // cts has come
   streamed,  // all data handed to the session
   waiting,   // for an ack, or the processed position
   ended,     // fin has come
+};
+
+// What an operation on a peer's memory has besides.
+struct FarMemory : SlabItem {
+  wire::Targets targets;
+  // Of an atomic:
+  std::uint8_t op = 0, datatype = 0;
+  AtomicKind kind = AtomicKind::plain;
+  Memory compare, result;
 };
 
 struct TxOp : SlabItem {
@@ -51,7 +73,9 @@ struct TxOp : SlabItem {
   std::uint64_t offset = 0; // bytes handed to the session
   std::uint64_t wanted = 0; // rendezvous: bytes the receiver takes
   wire::OpId receiver = wire::OpId::none;
-  int status = 0; // rendezvous: what fin said
+  int status = 0;              // what fin or status said
+  FarMemory *remote = nullptr; // FI_RMA, FI_ATOMIC
+  bool serves = false;         // a peer's read: the memory is ours, nobody is told of its end
 };
 
 struct RxOp : SlabItem, util_ext::PostedReceive {
@@ -87,6 +111,10 @@ struct Landing : SlabItem {
   wire::OpId sender = wire::OpId::none;
   std::uint8_t regions = 0;
   wire::RemoteRegion region[wire::max_rts_regions];
+  FarMemory *remote = nullptr; // a write into registered memory, and into no receive
+  int status = 0;              // of that, positive: it has failed
+  bool told = false;           // ... and the peer is being told so, by the packet `status_pn`
+  PacketNumber status_pn;
 };
 
 enum class UnexpectedKind : std::uint8_t { whole, assembling, request };

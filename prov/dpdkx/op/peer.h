@@ -12,11 +12,15 @@
 
 namespace dpdkx::op {
 
-// A control frame that waits for room. They are few and small.
+// An answer that waits for room. They are few, and of one packet at most.
 struct ControlFrame {
-  wire::FrameType type; // cts or fin
+  wire::FrameType type; // cts, fin, status or rdata
   wire::CtsFrame cts;
   wire::FinFrame fin;
+  wire::StatusFrame status;
+  Landing *failed = nullptr; // the one that `status` is about
+  wire::RdataFrame rdata;
+  std::unique_ptr<std::byte[]> payload; // of rdata, what stood there in its turn
   ListLink<ControlFrame> link;
 };
 
@@ -33,7 +37,7 @@ struct Traffic {
   List<TxOp, &TxOp::link> pending;            // not wholly handed to the session, in order
   List<TxOp, &TxOp::link> awaiting_ack;       // by packet number
   List<TxOp, &TxOp::link> awaiting_processed; // by message number
-  List<TxOp, &TxOp::link> requested;          // rendezvous: rts sent, waits for cts or fin
+  List<TxOp, &TxOp::link> requested;          // waits for cts, fin or rdata
   List<TxOp, &TxOp::link> streaming;          // rendezvous: cts has come
   List<TxOp, &TxOp::link> streamed;           // all data sent, waits for fin
   List<TxOp, &TxOp::link> ended;              // fin has come; resends may still read the memory
@@ -72,6 +76,7 @@ struct Peer {
   std::uint16_t max_frames = 0;    // bytes of frames that one packet carries; 0: no session yet
   bool lossless : 1 = false;       // what has been handed over arrives
   bool can_pull : 1 = false;       // its memory can be read
+  bool rma : 1 = false;            // it knows RMA and atomics
   bool owes_processed : 1 = false; // it waits for a processed position that has yet to be reached
 
   std::uint32_t rx_limit() const { return rx_released + rx_window; }

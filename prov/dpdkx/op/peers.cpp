@@ -10,7 +10,7 @@ namespace dpdkx::op {
 
 Messenger::Messenger(const Limits &limits, const Completers &completers, Outlet &outlet)
     : limits_(limits), completers_(completers), outlet_(outlet), tx_(limits.tx_size),
-      rx_(limits.rx_size), landings_(SIZE_MAX) {}
+      rx_(limits.rx_size), landings_(SIZE_MAX), remotes_(SIZE_MAX), serving_(SIZE_MAX) {}
 
 Messenger::~Messenger() {
   for (util_ext::Matcher *m : {&tagged_, &untagged_})
@@ -43,6 +43,7 @@ void Messenger::opened(Peer &p, const Opening &o) {
   p.max_frames = o.max_frames;
   p.lossless = o.lossless;
   p.can_pull = o.can_pull;
+  p.rma = o.rma;
   if (p.traffic && p.traffic->to_send())
     outlet_.want_push(p);
 }
@@ -91,7 +92,7 @@ bool Messenger::promised() {
 
 template <class L> void Messenger::end_all(L &list, int error) {
   while (TxOp *op = list.pop_front()) {
-    if (error)
+    if (error && !op->serves)
       end(*op, error);
     else
       release(*op);
@@ -108,6 +109,10 @@ void Messenger::fail_landings(Peer &p, int error) {
     if (l->unexpected)
       l->unexpected->landing = nullptr; // fail_unexpected() takes it
     RxOp *op = l->op;
+    if (l->remote) {
+      give_write(*l);
+      continue;
+    }
     const std::uint64_t placed = std::min(l->received, l->wanted);
     const Arrival a{placed, placed, l->flags, l->tag, l->data, l->base};
     landings_.give(l);

@@ -132,6 +132,8 @@ void Messenger::land_request(RxOp &op, Peer &p, const wire::RtsFrame &f, std::ui
   l->sender = f.sender;
   l->regions = f.flags & wire::frame_flag::pull ? f.regions : 0;
   std::copy_n(f.region, l->regions, l->region);
+  l->remote = nullptr;
+  l->status = 0;
   begin_rendezvous(*l);
 }
 

@@ -7,7 +7,9 @@
 #include "dpdkx/op/messenger.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
+#include <utility>
 
 namespace dpdkx::op {
 
@@ -28,10 +30,7 @@ bool Messenger::request(Peer &p, TxOp &op) {
     f.flags |= wire::frame_flag::cq_data;
   if (p.lossless && p.can_pull && limits_.pull && op.memory.len) {
     f.flags |= wire::frame_flag::pull;
-    for (std::uint32_t i = 0; i < op.memory.count; ++i)
-      if (op.memory.iov[i].iov_len)
-        f.region[f.regions++] = {reinterpret_cast<std::uintptr_t>(op.memory.iov[i].iov_base),
-                                 op.memory.iov[i].iov_len};
+    f.regions = op.memory.regions(f.region);
   }
   const std::uint32_t len = static_cast<std::uint32_t>(wire::size_of(f));
   std::byte *out = outlet_.begin(p, len);
@@ -39,14 +38,17 @@ bool Messenger::request(Peer &p, TxOp &op) {
     return false;
   wire::encode(out, f);
   op.last_pn = outlet_.commit(p, len);
-  op.mn = f.mn;
-  op.stage = TxStage::requested;
-  ++p.tx_next;
+  requested(p, op);
   ++counters_.sent;
   ++counters_.rendezvous;
+  return true;
+}
+
+void Messenger::requested(Peer &p, TxOp &op) {
+  op.mn = p.tx_next++;
+  op.stage = TxStage::requested;
   p.traffic->pending.erase(&op);
   p.traffic->requested.push_back(&op);
-  return true;
 }
 
 // Data of all operations that may send, a packet of each in turn.
@@ -56,6 +58,16 @@ bool Messenger::stream(Peer &p) {
     const std::size_t room = p.max_frames - wire::rdata_frame_size;
     const std::size_t part = std::min<std::uint64_t>(op->wanted - op->offset, room);
     const std::uint32_t len = static_cast<std::uint32_t>(wire::rdata_frame_size + part);
+    Reach reach;
+    if (op->serves) {
+      const wire::Targets from = slice(op->remote->targets, op->offset, part);
+      if (const int error = reach.open(completers_.regions, from, FI_REMOTE_READ)) {
+        t.streaming.erase(op); // the registration has been closed
+        send_fin(p, op->receiver, error);
+        release(*op);
+        continue;
+      }
+    }
     std::byte *out = outlet_.begin(p, len);
     if (!out)
       return false;
@@ -64,7 +76,10 @@ bool Messenger::stream(Peer &p) {
     f.receiver = op->receiver;
     f.offset = op->offset;
     out = wire::encode(out, f);
-    if (p.lossless) {
+    if (op->serves) {
+      reach.get(0, out, part);
+      op->last_pn = outlet_.commit(p, len);
+    } else if (p.lossless) {
       op->memory.copy_out(op->offset, out, part);
       op->last_pn = outlet_.commit(p, len);
     } else {
@@ -74,6 +89,9 @@ bool Messenger::stream(Peer &p) {
     t.streaming.erase(op);
     if (op->offset < op->wanted) {
       t.streaming.push_back(op);
+    } else if (op->serves) {
+      been_read(reach);
+      release(*op);
     } else {
       op->stage = TxStage::streamed;
       t.streamed.push_back(op);
@@ -84,7 +102,32 @@ bool Messenger::stream(Peer &p) {
 
 namespace {
 std::uint32_t frame_size(const ControlFrame &c) {
-  return c.type == wire::FrameType::cts ? wire::cts_frame_size : wire::fin_frame_size;
+  switch (c.type) {
+  case wire::FrameType::cts:
+    return wire::cts_frame_size;
+  case wire::FrameType::status:
+    return wire::status_frame_size;
+  case wire::FrameType::rdata:
+    return static_cast<std::uint32_t>(wire::rdata_frame_size + c.rdata.len);
+  default:
+    return wire::fin_frame_size;
+  }
+}
+
+void write_frame(std::byte *out, const ControlFrame &c) {
+  switch (c.type) {
+  case wire::FrameType::cts:
+    wire::encode(out, c.cts);
+    return;
+  case wire::FrameType::status:
+    wire::encode(out, c.status);
+    return;
+  case wire::FrameType::rdata:
+    std::memcpy(wire::encode(out, c.rdata), c.payload.get(), c.rdata.len);
+    return;
+  default:
+    wire::encode(out, c.fin);
+  }
 }
 } // namespace
 
@@ -92,16 +135,20 @@ bool Messenger::send_control(Peer &p, const ControlFrame &c) {
   std::byte *out = outlet_.begin(p, frame_size(c));
   if (!out)
     return false;
-  c.type == wire::FrameType::cts ? wire::encode(out, c.cts) : wire::encode(out, c.fin);
-  outlet_.commit(p, frame_size(c));
+  write_frame(out, c);
+  const PacketNumber pn = outlet_.commit(p, frame_size(c));
+  if (c.failed) {
+    c.failed->told = true;
+    c.failed->status_pn = pn;
+  }
   return true;
 }
 
 // At once if there is room; else it waits, before all else that is to be sent.
-void Messenger::send_or_queue(Peer &p, const ControlFrame &c) {
+void Messenger::send_or_queue(Peer &p, ControlFrame &&c) {
   if ((!p.traffic || p.traffic->control.empty()) && send_control(p, c))
     return;
-  auto *const waiting = traffic(p) ? new (std::nothrow) ControlFrame(c) : nullptr;
+  auto *const waiting = traffic(p) ? new (std::nothrow) ControlFrame(std::move(c)) : nullptr;
   if (!waiting) {
     outlet_.out_of_memory(p);
     return;
@@ -126,7 +173,7 @@ void Messenger::send_cts(Landing &l) {
   c.cts.sender = l.sender;
   c.cts.receiver = static_cast<wire::OpId>(Slab<Landing>::name(&l));
   c.cts.length = l.wanted;
-  send_or_queue(*l.peer, c);
+  send_or_queue(*l.peer, std::move(c));
 }
 
 void Messenger::send_fin(Peer &p, wire::OpId sender, int status) {
@@ -134,13 +181,13 @@ void Messenger::send_fin(Peer &p, wire::OpId sender, int status) {
   c.type = wire::FrameType::fin;
   c.fin.sender = sender;
   c.fin.status = static_cast<std::uint32_t>(status);
-  send_or_queue(p, c);
+  send_or_queue(p, std::move(c));
 }
 
 bool Messenger::on_cts(Peer &p, const wire::CtsFrame &f) {
   TxOp *op = tx_.find(static_cast<std::uint64_t>(f.sender));
   if (!op || op->peer != &p || op->stage != TxStage::requested || f.length == 0 ||
-      f.length > op->memory.len)
+      f.length > op->memory.len || (op->flags & (FI_READ | FI_ATOMIC)))
     return false;
   op->receiver = f.receiver;
   op->wanted = f.length;
@@ -153,8 +200,11 @@ bool Messenger::on_cts(Peer &p, const wire::CtsFrame &f) {
 }
 
 bool Messenger::on_fin(Peer &p, const wire::FinFrame &f) {
-  TxOp *op = tx_.find(static_cast<std::uint64_t>(f.sender));
+  TxOp *op = tx_.find(slab_name(f.sender));
   if (!op || op->peer != &p)
+    return false;
+  // Of a read this is how it fails, or what there is to say when it was of nothing.
+  if ((op->flags & FI_READ) && f.status == 0 && op->memory.len != 0)
     return false;
   Traffic &t = *p.traffic;
   switch (op->stage) {
@@ -168,6 +218,11 @@ bool Messenger::on_fin(Peer &p, const wire::FinFrame &f) {
     t.streamed.erase(op);
     break;
   default:
+    // An atomic in several frames, of which one has failed.
+    if (op->stage == TxStage::partial && (op->flags & FI_READ)) {
+      op->status = f.status > 4096 ? FI_EOTHER : static_cast<int>(f.status);
+      return true;
+    }
     return false;
   }
   op->status = f.status > 4096 ? FI_EOTHER : static_cast<int>(f.status);
@@ -199,19 +254,40 @@ void Messenger::begin_rendezvous(Landing &l) {
 }
 
 bool Messenger::on_rdata(Peer &p, const wire::RdataFrame &f) {
+  if (is_reader(f.receiver)) {
+    TxOp *reader = tx_.find(slab_name(f.receiver));
+    return reader && reader->peer == &p && on_read_data(p, *reader, f);
+  }
   Landing *l = landings_.find(static_cast<std::uint64_t>(f.receiver));
-  if (!l || l->peer != &p || l->sender == wire::OpId::none || l->pulling || !l->op)
+  if (!l || l->peer != &p || l->sender == wire::OpId::none || l->pulling || !(l->op || l->remote))
     return false;
   if (f.len == 0 || f.offset > l->wanted || f.len > l->wanted - f.offset ||
       f.len > l->wanted - l->received)
     return false;
-  l->op->memory.copy_in(l->base + f.offset, f.payload, f.len);
+  place(*l, f.offset, f.payload, f.len);
   l->received += f.len;
   if (l->received == l->wanted) {
     p.traffic->receiving.erase(l);
     rendezvous_done(*l);
   }
   return true;
+}
+
+// Where in registered memory the next bytes go that lie in one piece. 0: nowhere any more.
+std::size_t Messenger::place_of(Landing &l, Reach &reach, std::size_t n, iovec (&out)[max_iov],
+                                std::size_t &pieces) {
+  l.status =
+      reach.open(completers_.regions, slice(l.remote->targets, l.received, n), FI_REMOTE_WRITE);
+  if (l.status != 0)
+    return 0;
+  std::size_t done = 0;
+  for (pieces = 0; pieces < max_iov && done < n; ++pieces) {
+    const iovec at = reach.piece(done);
+    const std::size_t part = std::min(n - done, at.iov_len);
+    out[pieces] = {at.iov_base, part};
+    done += part;
+  }
+  return done;
 }
 
 // The pieces of the sender's memory that hold [offset, offset + n).
@@ -234,9 +310,21 @@ static std::size_t remote_slice(const Landing &l, std::uint64_t offset, std::siz
 // False: it is over with this landing (done, or it goes on by cts).
 bool Messenger::pull_some(Landing &l) {
   Peer &p = *l.peer;
-  const std::size_t n = std::min<std::uint64_t>(pull_chunk, l.wanted - l.received);
+  std::size_t n = std::min<std::uint64_t>(pull_chunk, l.wanted - l.received);
   iovec local[max_iov], remote[wire::max_rts_regions];
-  const std::size_t locals = l.op->memory.slice(l.base + l.received, n, local);
+  std::size_t locals = 0;
+  Reach reach; // while it lasts
+  if (l.op)
+    locals = l.op->memory.slice(l.base + l.received, n, local);
+  else
+    n = place_of(l, reach, n, local, locals);
+  if (n == 0) { // a registration has been closed
+    pulls_.erase(&l);
+    l.pulling = false;
+    p.traffic->receiving.erase(&l);
+    rendezvous_done(l);
+    return false;
+  }
   const std::size_t remotes = remote_slice(l, l.received, n, remote);
   const int rc = outlet_.pull(p, {local, locals}, {remote, remotes});
   if (rc < 0) {
@@ -271,7 +359,13 @@ bool Messenger::step() {
 
 void Messenger::rendezvous_done(Landing &l) {
   Peer &p = *l.peer;
-  send_fin(p, l.sender, 0);
+  if (l.remote)
+    written(l);
+  send_fin(p, l.sender, l.status);
+  if (l.remote) {
+    give_write(l);
+    return;
+  }
   RxOp &op = *l.op;
   const Arrival a{l.total, l.wanted, l.flags, l.tag, l.data, l.base};
   landings_.give(&l);

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_rma.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +40,39 @@ struct ReceiveRequest {
   void *context = nullptr;
 };
 
+// A read or write of a peer's registered memory. `flags`: FI_RMA, exactly one of FI_READ and
+// FI_WRITE, FI_COMPLETION as above; also, FI_WRITE only, FI_REMOTE_CQ_DATA and FI_INJECT; FI_FENCE,
+// FI_MORE, and at most one of the completion levels (what a write asks for beyond
+// FI_DELIVERY_COMPLETE is refused by the face).
+struct RmaRequest {
+  const iovec *iov = nullptr; // copied; the memory it names must live until completion
+  std::size_t iov_count = 0;  // <= max_iov
+  std::size_t len = 0;        // sum of the iov lengths
+  const fi_rma_iov *targets = nullptr;
+  std::size_t target_count = 0; // <= max_targets; their lengths sum up to len
+  fi_addr_t dest = FI_ADDR_UNSPEC;
+  std::uint64_t data = 0; // with FI_REMOTE_CQ_DATA
+  std::uint64_t flags = 0;
+  void *context = nullptr;
+};
+
+// An atomic operation on it. `flags`: FI_ATOMIC, and FI_WRITE (plain) or FI_READ (fetch, compare);
+// as above but that nothing is longer than one packet: max_atomic().
+struct AtomicRequest {
+  fi_op op = FI_MIN;
+  fi_datatype datatype = FI_INT8;
+  const iovec *operand = nullptr, *compare = nullptr, *result = nullptr; // as bytes
+  std::size_t operand_count = 0, compare_count = 0, result_count = 0;    // compare: only of those
+  std::size_t len = 0;                 // bytes of the targets, and of each of the above that counts
+  const fi_rma_iov *targets = nullptr; // `len` in bytes
+  std::size_t target_count = 0;
+  fi_addr_t dest = FI_ADDR_UNSPEC;
+  std::uint64_t data = 0;
+  std::uint64_t flags = 0;
+  void *context = nullptr;
+};
+
 inline constexpr std::size_t max_iov = 16;
+inline constexpr std::size_t max_targets = 8;
 
 } // namespace dpdkx::op

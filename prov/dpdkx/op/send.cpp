@@ -39,12 +39,17 @@ bool lends_memory(const Peer &p, std::uint64_t flags, std::size_t len) {
 } // namespace
 
 void Messenger::report_send(std::uint64_t flags, void *context, std::size_t len, int error) {
-  const std::uint64_t kind = FI_SEND | (flags & (FI_MSG | FI_TAGGED));
+  const std::uint64_t remote = flags & (FI_RMA | FI_ATOMIC);
+  const std::uint64_t kind =
+      remote ? remote | (flags & (FI_READ | FI_WRITE)) : FI_SEND | (flags & (FI_MSG | FI_TAGGED));
+  util_ext::Cntr *const cntr = !remote           ? completers_.tx_cntr
+                               : flags & FI_READ ? completers_.read_cntr
+                                                 : completers_.write_cntr;
   if (error == 0) {
     if (flags & FI_COMPLETION)
       completers_.tx_cq->write({.op_context = context, .flags = kind});
-    if (completers_.tx_cntr)
-      completers_.tx_cntr->add(1);
+    if (cntr)
+      cntr->add(1);
     return;
   }
   // Also of a send that asked for no completion: losing it in silence would be worse.
@@ -52,8 +57,8 @@ void Messenger::report_send(std::uint64_t flags, void *context, std::size_t len,
     completers_.tx_cq->write_error({.entry = {.op_context = context, .flags = kind, .len = len},
                                     .err = error,
                                     .prov_errno = error});
-  if (completers_.tx_cntr)
-    completers_.tx_cntr->add_error(1);
+  if (cntr)
+    cntr->add_error(1);
 }
 
 void Messenger::refuse(const SendRequest &r, int error) {
@@ -139,36 +144,51 @@ bool Messenger::send_whole(Peer &p, const SendRequest &r, TxOp *op) {
 ssize_t Messenger::no_tx() const { return tx_.taken() < tx_.limit() ? -FI_ENOMEM : -FI_EAGAIN; }
 
 TxOp *Messenger::take_tx(Peer &p, const SendRequest &r) {
+  TxOp *op = take_op(p, r.iov, r.iov_count, r.len, r.data, r.flags, r.context);
+  if (op)
+    op->tag = r.tag;
+  return op;
+}
+
+TxOp *Messenger::take_op(Peer &p, const iovec *iov, std::size_t count, std::size_t len,
+                         std::uint64_t data, std::uint64_t flags, void *context) {
   TxOp *op = traffic(p) ? tx_.take() : nullptr;
   if (!op)
     return nullptr;
   op->peer = &p;
   op->stage = TxStage::queued;
-  op->memory.set(r.iov, r.iov_count, r.len);
+  op->memory.set(iov, count, len);
   op->owned = nullptr;
-  op->flags = r.flags;
-  op->tag = r.tag;
-  op->data = r.data;
-  op->context = r.context;
+  op->flags = flags;
+  op->data = data;
+  op->context = context;
   op->offset = op->wanted = 0;
   op->receiver = wire::OpId::none;
   op->status = 0;
+  op->remote = nullptr;
+  op->serves = false;
   return op;
+}
+
+bool Messenger::own_memory(TxOp &op) {
+  if (op.memory.len == 0)
+    return true;
+  op.owned = new (std::nothrow) std::byte[op.memory.len];
+  if (!op.owned)
+    return false;
+  op.memory.copy_out(0, op.owned, op.memory.len);
+  const iovec all{op.owned, op.memory.len};
+  op.memory.set(&all, 1, op.memory.len);
+  return true;
 }
 
 ssize_t Messenger::enqueue(Peer &p, const SendRequest &r) {
   TxOp *op = take_tx(p, r);
   if (!op)
     return no_tx();
-  if (r.flags & FI_INJECT && r.len) {
-    op->owned = new (std::nothrow) std::byte[r.len];
-    if (!op->owned) {
-      release(*op);
-      return -FI_ENOMEM;
-    }
-    op->memory.copy_out(0, op->owned, r.len);
-    const iovec all{op->owned, r.len};
-    op->memory.set(&all, 1, r.len);
+  if ((r.flags & FI_INJECT) && !own_memory(*op)) {
+    release(*op);
+    return -FI_ENOMEM;
   }
   Traffic &t = *p.traffic;
   t.pending.push_back(op);
@@ -181,13 +201,13 @@ ssize_t Messenger::enqueue(Peer &p, const SendRequest &r) {
 
 // Puts the operation where it waits for its end, or ends it.
 void Messenger::sent(Peer &p, TxOp &op) {
-  if (ends_when_handed_over(p, op.flags)) {
+  if (!op.remote && ends_when_handed_over(p, op.flags)) {
     end(op, 0);
     return;
   }
   op.stage = TxStage::waiting;
   Traffic &t = *p.traffic;
-  if (op.flags & FI_DELIVERY_COMPLETE) {
+  if (op.remote || (op.flags & FI_DELIVERY_COMPLETE)) { // a write may yet fail
     t.awaiting_processed.push_back(&op);
   } else {
     t.awaiting_ack.push_back(&op);
@@ -198,7 +218,9 @@ void Messenger::sent(Peer &p, TxOp &op) {
 void Messenger::release(TxOp &op) {
   delete[] op.owned;
   op.owned = nullptr;
-  tx_.give(&op);
+  if (op.remote)
+    remotes_.give(op.remote);
+  (op.serves ? serving_ : tx_).give(&op);
 }
 
 void Messenger::end(TxOp &op, int error) {
@@ -234,6 +256,8 @@ bool Messenger::start(Peer &p, TxOp &op) {
       return false;
     }
   }
+  if (op.remote)
+    return start_remote(p, op);
   if (op.stage == TxStage::partial)
     return send_parts(p, op);
 
@@ -266,8 +290,7 @@ bool Messenger::start(Peer &p, TxOp &op) {
 
 // A message in several packets: its first part opens it, segments follow.
 bool Messenger::send_parts(Peer &p, TxOp &op) {
-  while (op.stage == TxStage::queued || op.offset < op.memory.len) {
-    const bool first = op.stage == TxStage::queued;
+  if (op.stage == TxStage::queued) {
     wire::MessageFrame f;
     f.tagged = op.flags & FI_TAGGED;
     f.flags = frame_flags(op.flags) | wire::frame_flag::more;
@@ -275,38 +298,51 @@ bool Messenger::send_parts(Peer &p, TxOp &op) {
     f.data = op.data;
     f.total = op.memory.len;
     f.mn = p.tx_next;
-    const std::size_t head = first ? wire::size_of(f) : wire::segment_frame_size;
+    const std::size_t head = wire::size_of(f);
+    f.len = static_cast<std::uint16_t>(p.max_frames - head);
+    std::byte *out = outlet_.begin(p, p.max_frames);
+    if (!out)
+      return false;
+    commit_part(p, op, wire::encode(out, f), head, f.len);
+    op.mn = f.mn;
+    op.stage = TxStage::partial;
+    ++p.tx_next;
+    p.tx_used += charge_of(op.memory.len);
+    ++counters_.sent;
+  }
+  if (!send_segments(p, op))
+    return false;
+  p.traffic->pending.erase(&op);
+  sent(p, op);
+  return true;
+}
+
+bool Messenger::send_segments(Peer &p, TxOp &op) {
+  constexpr std::size_t head = wire::segment_frame_size;
+  while (op.offset < op.memory.len) {
     const std::size_t part = std::min<std::size_t>(op.memory.len - op.offset, p.max_frames - head);
     std::byte *out = outlet_.begin(p, static_cast<std::uint32_t>(head + part));
     if (!out)
       return false;
-    if (first) {
-      f.len = static_cast<std::uint16_t>(part);
-      out = wire::encode(out, f);
-      op.mn = f.mn;
-      op.stage = TxStage::partial;
-      ++p.tx_next;
-      p.tx_used += charge_of(op.memory.len);
-      ++counters_.sent;
-    } else {
-      wire::SegmentFrame s;
-      s.len = static_cast<std::uint16_t>(part);
-      s.mn = op.mn;
-      s.offset = static_cast<std::uint32_t>(op.offset);
-      out = wire::encode(out, s);
-    }
-    const std::uint32_t len = static_cast<std::uint32_t>(head + part);
-    if (lends_memory(p, op.flags, op.memory.len)) {
-      op.last_pn = outlet_.commit(p, len, &op, op.offset, static_cast<std::uint32_t>(part));
-    } else {
-      op.memory.copy_out(op.offset, out, part);
-      op.last_pn = outlet_.commit(p, len);
-    }
-    op.offset += part;
+    wire::SegmentFrame s;
+    s.len = static_cast<std::uint16_t>(part);
+    s.mn = op.mn;
+    s.offset = static_cast<std::uint32_t>(op.offset);
+    commit_part(p, op, wire::encode(out, s), head, part);
   }
-  p.traffic->pending.erase(&op);
-  sent(p, op);
   return true;
+}
+
+// The next `n` bytes of the operation, behind what stands in `head` bytes of frame.
+void Messenger::commit_part(Peer &p, TxOp &op, std::byte *out, std::size_t head, std::size_t n) {
+  const std::uint32_t len = static_cast<std::uint32_t>(head + n);
+  if (!op.remote && lends_memory(p, op.flags, op.memory.len)) {
+    op.last_pn = outlet_.commit(p, len, &op, op.offset, static_cast<std::uint32_t>(n));
+  } else {
+    op.memory.copy_out(op.offset, out, n);
+    op.last_pn = outlet_.commit(p, len);
+  }
+  op.offset += n;
 }
 
 void Messenger::note(Peer &p, MessageNumber processed, std::uint32_t credit_limit) {
@@ -320,6 +356,7 @@ void Messenger::settle(Peer &p) {
   if (!p.traffic)
     return;
   Traffic &t = *p.traffic;
+  settle_failed(p);
   const PacketNumber acked = outlet_.acked(p);
   while (TxOp *op = t.awaiting_ack.front()) {
     if (!(op->last_pn < acked))
@@ -331,7 +368,7 @@ void Messenger::settle(Peer &p) {
     if (!(op->mn < p.tx_processed))
       break;
     t.awaiting_processed.erase(op);
-    end(*op, 0);
+    end(*op, op->status);
   }
   for (TxOp *op = t.ended.front(), *next; op; op = next) {
     next = t.ended.next(op);

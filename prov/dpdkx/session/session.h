@@ -70,6 +70,8 @@ public:
   MessageNumber first_mn() const;
   MessageNumber peer_first_mn() const { return peer_first_mn_; }
   std::uint32_t peer_first_credit() const { return peer_first_credit_; }
+  // Whether the peer understands all of these (wire::feature); false until established.
+  bool peer_has(std::uint64_t features) const { return (peer_features_ & features) == features; }
 
   // Handshake. next_control() is asked after each of these and at deadline();
   // it answers until there is nothing to send now.
@@ -178,8 +180,9 @@ private:
   Congestion congestion_;
   std::uint32_t resends_ = 0;
   State state_ = State::idle;
-  std::uint8_t error_ = 0;  // positive errno
-  std::uint8_t probes_ = 0; // since the peer was heard last
+  std::uint8_t error_ = 0;      // positive errno
+  std::uint8_t probes_ : 4 = 0; // since the peer was heard last
+  std::uint8_t peer_features_ : 2 = wire::feature::none;
   bool lossless_ : 1;
   bool waiting_ : 1 = false;
   bool unproven_ : 1 = false; // the peer has confirmed; that it is still there is not known

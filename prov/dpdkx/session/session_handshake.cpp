@@ -100,6 +100,8 @@ void Session::adopt(const wire::Hello &h, Time known_at) {
   peer_known_at_ = known_at;
   peer_first_mn_ = h.first_mn;
   peer_first_credit_ = h.credit_limit;
+  static_assert(wire::feature::known < 1 << 2, "peer_features_ has two bits");
+  peer_features_ = h.features & wire::feature::known; // others mean nothing here
   next_rx_ = h.first_pn;
   max_datagram_ = std::min(link_max_datagram_, h.max_datagram);
   path_limited_ = false;
@@ -181,6 +183,7 @@ Control Session::control(wire::PacketType type) const {
   h.incarnation = gate_.incarnation();
   h.token = local_token_;
   h.attempt = handshake_->attempt();
+  h.features = wire::feature::known;
   h.address = gate_.self();
   h.max_datagram = link_max_datagram_;
   h.credit_limit = p.first_credit;

@@ -13,7 +13,7 @@
 namespace dpdkx::session {
 
 namespace {
-constexpr int probes_before_death = 8;
+constexpr int probes_before_death = 8; // counted in four bits
 }
 
 // Silence counts only while something is expected of the peer. On a lossless

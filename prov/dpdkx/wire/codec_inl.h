@@ -10,7 +10,7 @@
 
 namespace dpdkx::wire {
 
-// Frames other than message, tagged and rdata: decode.cpp.
+// Frames other than message, tagged, rdata and write: packet.cpp.
 FrameResult decode_rare_frame(std::span<const std::byte> &in, Frame &out);
 
 constexpr std::size_t size_of(const MessageFrame &f) {
@@ -20,7 +20,29 @@ constexpr std::size_t size_of(const MessageFrame &f) {
 
 constexpr std::size_t size_of(const RtsFrame &f) {
   return 24u + (f.flags & frame_flag::tagged ? 8u : 0u) +
-         (f.flags & frame_flag::cq_data ? 8u : 0u) + 16u * f.regions;
+         (f.flags & frame_flag::cq_data ? 8u : 0u) + region_size * f.regions;
+}
+
+constexpr std::size_t size_of(const WriteFrame &f) {
+  return 16u + (f.flags & frame_flag::cq_data ? 8u : 0u) + target_size * f.targets.count;
+}
+
+constexpr std::size_t size_of(const WriteRequestFrame &f) {
+  return 16u + (f.flags & frame_flag::cq_data ? 8u : 0u) + target_size * f.targets.count +
+         region_size * f.regions;
+}
+
+constexpr std::size_t size_of(const ReadFrame &f) { return 16u + target_size * f.targets.count; }
+
+constexpr std::size_t size_of(const AtomicFrame &f) {
+  return 24u + (f.flags & frame_flag::cq_data ? 8u : 0u) + target_size * f.targets.count;
+}
+
+inline std::uint64_t Targets::total() const {
+  std::uint64_t sum = 0;
+  for (unsigned i = 0; i < count; ++i)
+    sum += at[i].length;
+  return sum;
 }
 
 inline std::byte *encode(std::byte *out, const PacketHeader &h) {
@@ -116,6 +138,47 @@ inline std::byte *encode(std::byte *out, const RdataFrame &f) {
 
 namespace detail {
 
+inline std::byte *put_targets(std::byte *out, const Targets &t) {
+  for (unsigned i = 0; i < t.count; ++i, out += target_size) {
+    bytes::put(out, t.at[i].address);
+    bytes::put(out + 8, t.at[i].length);
+    bytes::put(out + 16, t.at[i].key);
+  }
+  return out;
+}
+
+// `p`: t.count <= max_targets of them. False: an end, or the sum of the lengths, wraps.
+inline bool get_targets(const std::byte *p, Targets &t, std::uint64_t &total) {
+  total = 0;
+  for (unsigned i = 0; i < t.count; ++i, p += target_size) {
+    RemoteTarget &r = t.at[i];
+    r = {bytes::get<std::uint64_t>(p), bytes::get<std::uint64_t>(p + 8),
+         bytes::get<std::uint64_t>(p + 16)};
+    total += r.length;
+    if (total < r.length || r.address + r.length < r.address)
+      return false;
+  }
+  return true;
+}
+
+} // namespace detail
+
+inline std::byte *encode(std::byte *out, const WriteFrame &f) {
+  bytes::put(out + 0, FrameType::write);
+  bytes::put(out + 1, f.flags);
+  bytes::put(out + 2, f.len);
+  bytes::put(out + 4, f.mn);
+  bytes::put(out + 8, std::uint64_t{f.targets.count}); // and reserved
+  out += 16;
+  if (f.flags & frame_flag::cq_data) {
+    bytes::put(out, f.data);
+    out += 8;
+  }
+  return detail::put_targets(out, f.targets);
+}
+
+namespace detail {
+
 // `in` holds at least 8 bytes.
 inline FrameResult decode_message(std::span<const std::byte> &in, bool tagged, MessageFrame &out) {
   constexpr std::uint8_t known =
@@ -167,6 +230,34 @@ inline FrameResult decode_rdata(std::span<const std::byte> &in, RdataFrame &out)
   return FrameResult::frame;
 }
 
+// `in` holds at least 8 bytes.
+inline FrameResult decode_write(std::span<const std::byte> &in, WriteFrame &f) {
+  constexpr std::uint8_t known =
+      frame_flag::cq_data | frame_flag::more | frame_flag::want_processed;
+  if (in.size() < 16)
+    return FrameResult::malformed;
+  const std::byte *p = in.data();
+  f.flags = bytes::get<std::uint8_t>(p + 1);
+  f.len = bytes::get<std::uint16_t>(p + 2);
+  bytes::get_into(p + 4, f.mn);
+  f.targets.count = bytes::get<std::uint8_t>(p + 8);
+  if ((f.flags & ~known) != 0 || f.targets.count > max_targets || in.size() < size_of(f) + f.len)
+    return FrameResult::malformed;
+  p += 16;
+  f.data = 0;
+  if (f.flags & frame_flag::cq_data) {
+    f.data = bytes::get<std::uint64_t>(p);
+    p += 8;
+  }
+  std::uint64_t total;
+  if (!get_targets(p, f.targets, total) ||
+      (f.flags & frame_flag::more ? f.len >= total : f.len != total))
+    return FrameResult::malformed;
+  f.payload = p + target_size * f.targets.count;
+  in = in.subspan(size_of(f) + f.len);
+  return FrameResult::frame;
+}
+
 } // namespace detail
 
 inline FrameResult decode_frame(std::span<const std::byte> &in, Frame &out) {
@@ -181,6 +272,8 @@ inline FrameResult decode_frame(std::span<const std::byte> &in, Frame &out) {
     return detail::decode_message(in, out.type == FrameType::tagged, out.message);
   if (out.type == FrameType::rdata)
     return detail::decode_rdata(in, out.rdata);
+  if (out.type == FrameType::write)
+    return detail::decode_write(in, out.write);
   return decode_rare_frame(in, out);
 }
 

@@ -14,9 +14,12 @@ namespace dpdkx::wire {
 using Cookie = std::array<std::byte, 16>;
 using KeyDigest = std::array<std::byte, 16>; // of the job's authentication key; zeros: none
 
-namespace feature { // what the sender understands beyond version 1: none yet
+namespace feature { // what the sender understands beyond version 1
 inline constexpr std::uint64_t none = 0;
-}
+inline constexpr std::uint64_t rma = 1;     // frames write, write_request, read, status
+inline constexpr std::uint64_t atomics = 2; // frames atomic, status
+inline constexpr std::uint64_t known = rma | atomics;
+} // namespace feature
 
 // hello, confirm, welcome.
 struct Hello {

@@ -13,6 +13,12 @@ void put_head(std::byte *out, FrameType type, std::uint8_t flags, std::uint16_t 
   bytes::put(out + 2, len);
 }
 
+// Of frames without a length: it is two numbers there.
+void put_head(std::byte *out, FrameType type, std::uint8_t flags, std::uint8_t regions,
+              std::uint8_t targets) {
+  put_head(out, type, flags, static_cast<std::uint16_t>(regions | targets << 8));
+}
+
 FrameResult decode_segment(std::span<const std::byte> &in, SegmentFrame &out) {
   if (in.size() < segment_frame_size)
     return FrameResult::malformed;
@@ -31,19 +37,33 @@ FrameResult decode_segment(std::span<const std::byte> &in, SegmentFrame &out) {
 }
 
 // Whether the regions are as many as the flag says and hold `total` bytes.
-bool regions_fit(const RtsFrame &f) {
-  if ((f.flags & frame_flag::pull) == 0)
-    return f.regions == 0;
-  if (f.regions == 0)
+bool regions_fit(std::uint8_t flags, std::span<const RemoteRegion> regions, std::uint64_t total) {
+  if ((flags & frame_flag::pull) == 0)
+    return regions.empty();
+  if (regions.empty())
     return false;
-  std::uint64_t left = f.total;
-  for (unsigned i = 0; i < f.regions; ++i) {
-    const RemoteRegion &r = f.region[i];
-    if (r.length > left || r.address + r.length < r.address)
+  for (const RemoteRegion &r : regions) {
+    if (r.length > total || r.address + r.length < r.address)
       return false;
-    left -= r.length;
+    total -= r.length;
   }
-  return left == 0;
+  return total == 0;
+}
+
+void get_regions(const std::byte *p, std::span<RemoteRegion> out) {
+  for (RemoteRegion &r : out) {
+    r = {bytes::get<std::uint64_t>(p), bytes::get<std::uint64_t>(p + 8)};
+    p += region_size;
+  }
+}
+
+std::byte *put_regions(std::byte *out, std::span<const RemoteRegion> regions) {
+  for (const RemoteRegion &r : regions) {
+    bytes::put(out, r.address);
+    bytes::put(out + 8, r.length);
+    out += region_size;
+  }
+  return out;
 }
 
 FrameResult decode_rts(std::span<const std::byte> &in, RtsFrame &f) {
@@ -69,9 +89,9 @@ FrameResult decode_rts(std::span<const std::byte> &in, RtsFrame &f) {
     bytes::get_into(p, f.data);
     p += 8;
   }
-  for (unsigned i = 0; i < f.regions; ++i, p += 16)
-    f.region[i] = {bytes::get<std::uint64_t>(p), bytes::get<std::uint64_t>(p + 8)};
-  if (!regions_fit(f))
+  const std::span regions(f.region, f.regions);
+  get_regions(p, regions);
+  if (!regions_fit(f.flags, regions, f.total))
     return FrameResult::malformed;
   in = in.subspan(size_of(f));
   return FrameResult::frame;
@@ -95,6 +115,94 @@ FrameResult decode_fin(std::span<const std::byte> &in, FinFrame &out) {
   return FrameResult::frame;
 }
 
+FrameResult decode_write_request(std::span<const std::byte> &in, WriteRequestFrame &f) {
+  constexpr std::uint8_t known = frame_flag::cq_data | frame_flag::pull;
+  if (in.size() < 16)
+    return FrameResult::malformed;
+  const std::byte *p = in.data();
+  f.flags = bytes::get<std::uint8_t>(p + 1);
+  f.regions = bytes::get<std::uint8_t>(p + 2);
+  f.targets.count = bytes::get<std::uint8_t>(p + 3);
+  if ((f.flags & ~known) != 0 || f.regions > max_rts_regions || f.targets.count > max_targets ||
+      in.size() < size_of(f))
+    return FrameResult::malformed;
+  bytes::get_into(p + 4, f.mn);
+  bytes::get_into(p + 8, f.sender);
+  p += 16;
+  f.data = 0;
+  if (f.flags & frame_flag::cq_data) {
+    bytes::get_into(p, f.data);
+    p += 8;
+  }
+  const std::span regions(f.region, f.regions);
+  get_regions(p + target_size * f.targets.count, regions);
+  std::uint64_t total;
+  if (!detail::get_targets(p, f.targets, total) || total == 0 ||
+      !regions_fit(f.flags, regions, total))
+    return FrameResult::malformed;
+  in = in.subspan(size_of(f));
+  return FrameResult::frame;
+}
+
+FrameResult decode_read(std::span<const std::byte> &in, ReadFrame &f) {
+  if (in.size() < 16)
+    return FrameResult::malformed;
+  const std::byte *p = in.data();
+  f.targets.count = bytes::get<std::uint8_t>(p + 3);
+  if (bytes::get<std::uint8_t>(p + 1) != 0 || f.targets.count > max_targets ||
+      in.size() < size_of(f))
+    return FrameResult::malformed;
+  bytes::get_into(p + 4, f.mn);
+  bytes::get_into(p + 8, f.reader);
+  std::uint64_t total;
+  if (!detail::get_targets(p + 16, f.targets, total))
+    return FrameResult::malformed;
+  in = in.subspan(size_of(f));
+  return FrameResult::frame;
+}
+
+// `in` holds at least 8 bytes.
+FrameResult decode_status(std::span<const std::byte> &in, StatusFrame &f) {
+  const std::byte *p = in.data();
+  f.status = bytes::get<std::uint16_t>(p + 2);
+  bytes::get_into(p + 4, f.mn);
+  if (bytes::get<std::uint8_t>(p + 1) != 0 || f.status == 0 || f.status > max_status)
+    return FrameResult::malformed;
+  in = in.subspan(status_frame_size);
+  return FrameResult::frame;
+}
+
+FrameResult decode_atomic(std::span<const std::byte> &in, AtomicFrame &f) {
+  constexpr std::uint8_t known = frame_flag::cq_data | frame_flag::want_processed;
+  if (in.size() < 24)
+    return FrameResult::malformed;
+  const std::byte *p = in.data();
+  f.flags = bytes::get<std::uint8_t>(p + 1);
+  f.len = bytes::get<std::uint16_t>(p + 2);
+  bytes::get_into(p + 4, f.mn);
+  bytes::get_into(p + 8, f.reader);
+  f.op = bytes::get<std::uint8_t>(p + 16);
+  f.datatype = bytes::get<std::uint8_t>(p + 17);
+  f.kind = bytes::get<std::uint8_t>(p + 18);
+  f.targets.count = bytes::get<std::uint8_t>(p + 19);
+  f.offset = bytes::get<std::uint32_t>(p + 20);
+  if ((f.flags & ~known) != 0 || f.kind > max_atomic_kind || f.targets.count > max_targets ||
+      in.size() < size_of(f) + f.len)
+    return FrameResult::malformed;
+  p += 24;
+  f.data = 0;
+  if (f.flags & frame_flag::cq_data) {
+    bytes::get_into(p, f.data);
+    p += 8;
+  }
+  std::uint64_t total;
+  if (!detail::get_targets(p, f.targets, total) || total > max_atomic_total)
+    return FrameResult::malformed;
+  f.payload = p + target_size * f.targets.count;
+  in = in.subspan(size_of(f) + f.len);
+  return FrameResult::frame;
+}
+
 } // namespace
 
 FrameResult decode_rare_frame(std::span<const std::byte> &in, Frame &out) {
@@ -107,6 +215,14 @@ FrameResult decode_rare_frame(std::span<const std::byte> &in, Frame &out) {
     return decode_cts(in, out.cts);
   case FrameType::fin:
     return decode_fin(in, out.fin);
+  case FrameType::write_request:
+    return decode_write_request(in, out.write_request);
+  case FrameType::read:
+    return decode_read(in, out.read);
+  case FrameType::status:
+    return decode_status(in, out.status);
+  case FrameType::atomic:
+    return decode_atomic(in, out.atomic);
   default:
     return FrameResult::malformed;
   }
@@ -133,11 +249,7 @@ std::byte *encode(std::byte *out, const RtsFrame &f) {
     bytes::put(out, f.data);
     out += 8;
   }
-  for (unsigned i = 0; i < f.regions; ++i, out += 16) {
-    bytes::put(out, f.region[i].address);
-    bytes::put(out + 8, f.region[i].length);
-  }
-  return out;
+  return put_regions(out, std::span(f.region, f.regions));
 }
 
 std::byte *encode(std::byte *out, const CtsFrame &f) {
@@ -153,6 +265,49 @@ std::byte *encode(std::byte *out, const FinFrame &f) {
   bytes::put(out + 4, f.sender);
   bytes::put(out + 12, f.status);
   return out + fin_frame_size;
+}
+
+std::byte *encode(std::byte *out, const WriteRequestFrame &f) {
+  put_head(out, FrameType::write_request, f.flags, f.regions, f.targets.count);
+  bytes::put(out + 4, f.mn);
+  bytes::put(out + 8, f.sender);
+  out += 16;
+  if (f.flags & frame_flag::cq_data) {
+    bytes::put(out, f.data);
+    out += 8;
+  }
+  out = detail::put_targets(out, f.targets);
+  return put_regions(out, std::span(f.region, f.regions));
+}
+
+std::byte *encode(std::byte *out, const ReadFrame &f) {
+  put_head(out, FrameType::read, 0, 0, f.targets.count);
+  bytes::put(out + 4, f.mn);
+  bytes::put(out + 8, f.reader);
+  return detail::put_targets(out + 16, f.targets);
+}
+
+std::byte *encode(std::byte *out, const StatusFrame &f) {
+  put_head(out, FrameType::status, 0, f.status);
+  bytes::put(out + 4, f.mn);
+  return out + status_frame_size;
+}
+
+std::byte *encode(std::byte *out, const AtomicFrame &f) {
+  put_head(out, FrameType::atomic, f.flags, f.len);
+  bytes::put(out + 4, f.mn);
+  bytes::put(out + 8, f.reader);
+  bytes::put(out + 16, f.op);
+  bytes::put(out + 17, f.datatype);
+  bytes::put(out + 18, f.kind);
+  bytes::put(out + 19, f.targets.count);
+  bytes::put(out + 20, f.offset);
+  out += 24;
+  if (f.flags & frame_flag::cq_data) {
+    bytes::put(out, f.data);
+    out += 8;
+  }
+  return detail::put_targets(out, f.targets);
 }
 
 } // namespace dpdkx::wire

@@ -83,14 +83,21 @@ enum class FrameType : std::uint8_t {
   cts = 5,     // rendezvous: clear to send
   rdata = 6,   // rendezvous data, placed at its offset when it comes
   fin = 7,     // the receiver has ended a rendezvous
+  // Feature rma:
+  write = 8,         // an RMA write: whole, or its first part (flag more; segments follow)
+  write_request = 9, // a large one: asks for cts, as rts does
+  read = 10,         // an RMA read: rdata come to the reader, or fin with an error
+  status = 11,       // a write or an atomic has failed at the target
+  // Feature atomics:
+  atomic = 32,
 };
 
 namespace frame_flag {
 inline constexpr std::uint8_t cq_data = 1;        // 8 bytes of remote CQ data follow the tag
-inline constexpr std::uint8_t more = 2;           // message, tagged: `total` follows; segments come
+inline constexpr std::uint8_t more = 2;           // segments come; message, tagged: `total` follows
 inline constexpr std::uint8_t want_processed = 4; // acknowledge when processed, without delay
 inline constexpr std::uint8_t tagged = 8;         // rts: a tag follows
-inline constexpr std::uint8_t pull = 16;          // rts: the sender's memory may be pulled
+inline constexpr std::uint8_t pull = 16; // rts, write_request: the sender's memory may be pulled
 } // namespace frame_flag
 
 // message, tagged, and the first part of both.
@@ -132,6 +139,70 @@ struct RtsFrame {
   RemoteRegion region[max_rts_regions];
 };
 
+// A piece of the target's registered memory.
+struct RemoteTarget {
+  std::uint64_t address, length, key;
+};
+inline constexpr std::size_t max_targets = 8;
+
+struct Targets {
+  std::uint8_t count = 0; // 1..max_targets, but 0 where all are empty
+  RemoteTarget at[max_targets];
+
+  std::uint64_t total() const; // bytes; the decoder has seen to it that they don't wrap
+};
+
+struct WriteFrame {
+  std::uint8_t flags = 0; // cq_data, more, want_processed
+  std::uint16_t len = 0;  // payload in this frame, bytes: the targets' total, with flag more less
+  MessageNumber mn;
+  std::uint64_t data = 0; // flag cq_data only
+  Targets targets;
+  const std::byte *payload = nullptr;
+};
+
+struct WriteRequestFrame {
+  std::uint8_t flags = 0; // cq_data, pull
+  MessageNumber mn;
+  OpId sender = OpId::none;
+  std::uint64_t data = 0;
+  Targets targets;
+  std::uint8_t regions = 0; // with flag pull, 1..max_rts_regions
+  RemoteRegion region[max_rts_regions];
+};
+
+// The answer is rdata, whose `receiver` is the reader.
+struct ReadFrame {
+  MessageNumber mn;
+  OpId reader = OpId::none;
+  Targets targets;
+};
+
+// Comes before any ack that says that `mn` has been processed.
+struct StatusFrame {
+  std::uint16_t status = 0; // a positive libfabric error number, at most max_status
+  MessageNumber mn;
+};
+inline constexpr std::uint16_t max_status = 4095;
+
+// libfabric's enumerators are stable numbers and go as they are. The payload is
+// the operands, and behind them, for a compare, what is compared with.
+struct AtomicFrame {
+  std::uint8_t flags = 0; // cq_data, want_processed
+  std::uint16_t len = 0;  // of the payload, bytes
+  MessageNumber mn;
+  OpId reader = OpId::none; // fetch and compare: where the former values go, as rdata; else none
+  std::uint8_t op = 0, datatype = 0;
+  std::uint8_t kind = 0;    // 0 plain, 1 fetch, 2 compare
+  std::uint32_t offset = 0; // of its first byte in the reader's operation
+  std::uint64_t data = 0;
+  Targets targets; // lengths in bytes, each a multiple of the datatype's size
+  const std::byte *payload = nullptr;
+};
+inline constexpr std::uint8_t max_atomic_kind = 2;
+// Bytes of the targets: the answer is one rdata.
+inline constexpr std::uint64_t max_atomic_total = 0xffff;
+
 struct CtsFrame {
   OpId sender = OpId::none, receiver = OpId::none;
   std::uint64_t length = 0; // bytes wanted, from offset 0: less than total when truncated
@@ -153,11 +224,23 @@ struct FinFrame {
 constexpr std::size_t size_of(const MessageFrame &);
 constexpr std::size_t size_of(const RtsFrame &);
 inline constexpr std::size_t max_message_frame_size = 32;
-inline constexpr std::size_t max_rts_frame_size = 40 + 16 * max_rts_regions;
+inline constexpr std::size_t region_size = 16; // of each region
+inline constexpr std::size_t max_rts_frame_size = 40 + region_size * max_rts_regions;
 inline constexpr std::size_t segment_frame_size = 12;
 inline constexpr std::size_t cts_frame_size = 28;
 inline constexpr std::size_t rdata_frame_size = 20;
 inline constexpr std::size_t fin_frame_size = 16;
+constexpr std::size_t size_of(const WriteFrame &);
+constexpr std::size_t size_of(const WriteRequestFrame &);
+constexpr std::size_t size_of(const ReadFrame &);
+constexpr std::size_t size_of(const AtomicFrame &);
+inline constexpr std::size_t target_size = 24; // of each target
+inline constexpr std::size_t max_write_frame_size = 24 + target_size * max_targets;
+inline constexpr std::size_t max_write_request_frame_size =
+    24 + target_size * max_targets + region_size * max_rts_regions;
+inline constexpr std::size_t max_read_frame_size = 16 + target_size * max_targets;
+inline constexpr std::size_t status_frame_size = 8;
+inline constexpr std::size_t max_atomic_frame_size = 32 + target_size * max_targets;
 
 // Encoders write at `out` and return the end of what they wrote (without
 // payload, which the caller puts behind). The caller has seen to the room.
@@ -169,6 +252,11 @@ std::byte *encode(std::byte *out, const SegmentFrame &);
 std::byte *encode(std::byte *out, const RtsFrame &);
 std::byte *encode(std::byte *out, const CtsFrame &);
 std::byte *encode(std::byte *out, const FinFrame &);
+inline std::byte *encode(std::byte *out, const WriteFrame &);
+std::byte *encode(std::byte *out, const WriteRequestFrame &);
+std::byte *encode(std::byte *out, const ReadFrame &);
+std::byte *encode(std::byte *out, const StatusFrame &);
+std::byte *encode(std::byte *out, const AtomicFrame &);
 
 // Decoders never read beyond `in`; they take what they read off its front.
 // nullopt / false: malformed. Unknown flags in a header or frame are malformed
@@ -186,6 +274,11 @@ struct Frame {
     CtsFrame cts;
     RdataFrame rdata;
     FinFrame fin;
+    WriteFrame write;
+    WriteRequestFrame write_request;
+    ReadFrame read;
+    StatusFrame status;
+    AtomicFrame atomic;
   };
   Frame() : type(FrameType::pad), message() {}
 };

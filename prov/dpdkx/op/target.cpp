@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// What peers do to registered memory here: writes, reads and atomics, in the
+// order of their numbers. Rights and bounds are looked at with every packet, as
+// a registration may be closed at any time.
+#include "dpdkx/op/messenger.h"
+
+#include <algorithm>
+
+namespace dpdkx::op {
+
+// --- Writes
+
+bool Messenger::execute(Peer &p, const wire::WriteFrame &f) {
+  const std::uint64_t flags =
+      FI_RMA | FI_REMOTE_WRITE | (f.flags & wire::frame_flag::cq_data ? FI_REMOTE_CQ_DATA : 0);
+  owe_processed(p, f.flags);
+  Reach reach;
+  const int error = reach.open(completers_.regions, f.targets, FI_REMOTE_WRITE);
+  if (f.flags & wire::frame_flag::more) {
+    Landing *l = take_write(p, f.mn, f.targets, flags, f.data);
+    if (!l)
+      return true;
+    l->status = error; // of the whole: else none of it is to land
+    p.traffic->assemblies.push_back(l);
+    assemble(*l, 0, f.payload, f.len);
+    return true;
+  }
+  if (error == 0)
+    reach.put(0, f.payload, f.len);
+  if (error)
+    tell_failed(p, f.mn, error);
+  else
+    written(p, reach, flags, f.len, f.data);
+  return true;
+}
+
+// A large one: from here on as a message that has met its receive.
+bool Messenger::execute(Peer &p, const wire::WriteRequestFrame &f) {
+  const std::uint64_t flags =
+      FI_RMA | FI_REMOTE_WRITE | (f.flags & wire::frame_flag::cq_data ? FI_REMOTE_CQ_DATA : 0);
+  Reach reach;
+  if (const int error = reach.open(completers_.regions, f.targets, FI_REMOTE_WRITE)) {
+    send_fin(p, f.sender, error);
+    return true;
+  }
+  Landing *l = take_write(p, f.mn, f.targets, flags, f.data);
+  if (!l)
+    return true;
+  l->sender = f.sender;
+  l->regions = f.flags & wire::frame_flag::pull ? f.regions : 0;
+  std::copy_n(f.region, l->regions, l->region);
+  begin_rendezvous(*l);
+  return true;
+}
+
+Landing *Messenger::take_write(Peer &p, MessageNumber mn, const wire::Targets &targets,
+                               std::uint64_t flags, std::uint64_t data) {
+  Landing *l = traffic(p) ? landings_.take() : nullptr;
+  FarMemory *remote = l ? remotes_.take() : nullptr;
+  if (!remote) {
+    if (l)
+      landings_.give(l);
+    outlet_.out_of_memory(p);
+    return nullptr;
+  }
+  remote->targets = targets;
+  l->peer = &p;
+  l->op = nullptr;
+  l->unexpected = nullptr;
+  l->pulling = false;
+  l->base = 0;
+  l->mn = mn;
+  l->total = l->wanted = targets.total();
+  l->received = 0;
+  l->flags = flags;
+  l->tag = 0;
+  l->data = data;
+  l->charge = 0;
+  l->sender = wire::OpId::none;
+  l->regions = 0;
+  l->remote = remote;
+  l->status = 0;
+  l->told = false;
+  return l;
+}
+
+void Messenger::give_write(Landing &l) {
+  remotes_.give(l.remote);
+  l.remote = nullptr;
+  landings_.give(&l);
+}
+
+int Messenger::put(const FarMemory &remote, std::uint64_t offset, const std::byte *from,
+                   std::size_t n) {
+  Reach reach;
+  const int error =
+      reach.open(completers_.regions, slice(remote.targets, offset, n), FI_REMOTE_WRITE);
+  if (error == 0)
+    reach.put(0, from, n);
+  return error;
+}
+
+// Tells the application here of a peer's write or atomic.
+void Messenger::written(Peer &p, const Reach &reach, std::uint64_t flags, std::uint64_t total,
+                        std::uint64_t data) {
+  reach.count(FI_REMOTE_WRITE);
+  if ((flags & FI_REMOTE_CQ_DATA) && completers_.rx_cq)
+    completers_.rx_cq->write({.flags = flags, .len = total, .data = data, .src = p.addr});
+  if (completers_.remote_write_cntr)
+    completers_.remote_write_cntr->add(1);
+}
+
+// All bytes of one that came in parts are here.
+void Messenger::written(Landing &l) {
+  Reach reach;
+  if (l.status == 0)
+    l.status = reach.open(completers_.regions, l.remote->targets, FI_REMOTE_WRITE);
+  if (l.status == 0)
+    written(*l.peer, reach, l.flags, l.total, l.data);
+}
+
+// The peer waits for the processed position.
+void Messenger::owe_processed(Peer &p, std::uint8_t flags) {
+  p.owes_processed = true;
+  if (flags & wire::frame_flag::want_processed)
+    outlet_.want_ack(p);
+  else
+    outlet_.want_ack_soon(p);
+}
+
+// --- Failures: the processed position stays before a failed write until the peer knows.
+
+void Messenger::tell_failed(Peer &p, MessageNumber mn, int error) {
+  Landing *l = take_write(p, mn, {}, 0, 0);
+  if (!l)
+    return;
+  l->status = error;
+  p.traffic->assemblies.push_back(l);
+  tell_failed(*l);
+}
+
+void Messenger::tell_failed(Landing &l) {
+  ControlFrame c{};
+  c.type = wire::FrameType::status;
+  c.status.status = static_cast<std::uint16_t>(l.status);
+  c.status.mn = l.mn;
+  c.failed = &l;
+  Peer &p = *l.peer;
+  send_or_queue(p, std::move(c));
+  settle_failed(p);
+}
+
+void Messenger::settle_failed(Peer &p) {
+  Traffic &t = *p.traffic;
+  bool any = false;
+  for (Landing *l = t.assemblies.front(), *next; l; l = next) {
+    next = t.assemblies.next(l);
+    if (!l->remote || !l->told || !(p.lossless || l->status_pn < outlet_.acked(p)))
+      continue;
+    t.assemblies.erase(l);
+    give_write(*l);
+    any = true;
+  }
+  if (any)
+    outlet_.want_ack(p);
+}
+
+// --- Reads
+
+bool Messenger::execute(Peer &p, const wire::ReadFrame &f) {
+  const std::uint64_t total = f.targets.total();
+  Reach reach;
+  if (const int error = reach.open(completers_.regions, f.targets, FI_REMOTE_READ)) {
+    send_fin(p, f.reader, error);
+    return true;
+  }
+  if (total + wire::rdata_frame_size > p.max_frames) {
+    serve(p, f);
+    return true;
+  }
+  been_read(reach);
+  if (total == 0) {
+    send_fin(p, f.reader, 0);
+    return true;
+  }
+  // What stands there in its turn, also when it must wait for room.
+  ControlFrame c{};
+  c.type = wire::FrameType::rdata;
+  c.rdata.receiver = f.reader;
+  c.rdata.len = static_cast<std::uint16_t>(total);
+  const bool at_once = !p.traffic || p.traffic->control.empty();
+  const std::uint32_t len = static_cast<std::uint32_t>(wire::rdata_frame_size + total);
+  if (std::byte *out = at_once ? outlet_.begin(p, len) : nullptr) {
+    reach.get(0, wire::encode(out, c.rdata), total);
+    outlet_.commit(p, len);
+    return true;
+  }
+  c.payload.reset(new (std::nothrow) std::byte[total]);
+  if (!c.payload) {
+    outlet_.out_of_memory(p);
+    return true;
+  }
+  reach.get(0, c.payload.get(), total);
+  send_or_queue(p, std::move(c));
+  return true;
+}
+
+void Messenger::been_read(const Reach &reach) {
+  reach.count(FI_REMOTE_READ);
+  if (completers_.remote_read_cntr)
+    completers_.remote_read_cntr->add(1);
+}
+
+// A large one: its data stream as those of a rendezvous do.
+void Messenger::serve(Peer &p, const wire::ReadFrame &f) {
+  TxOp *op = traffic(p) ? serving_.take() : nullptr;
+  FarMemory *remote = op ? remotes_.take() : nullptr;
+  if (!remote) {
+    if (op)
+      serving_.give(op);
+    outlet_.out_of_memory(p);
+    return;
+  }
+  remote->targets = f.targets;
+  op->peer = &p;
+  op->serves = true;
+  op->owned = nullptr;
+  op->remote = remote;
+  op->flags = 0;
+  op->receiver = f.reader;
+  op->offset = 0;
+  op->wanted = f.targets.total();
+  op->stage = TxStage::streaming;
+  p.traffic->streaming.push_back(op);
+  outlet_.want_push(p);
+}
+
+// --- Atomics
+
+bool Messenger::execute(Peer &p, const wire::AtomicFrame &f) {
+  const auto kind = static_cast<AtomicKind>(f.kind);
+  const auto operation = static_cast<fi_op>(f.op);
+  const auto datatype = static_cast<fi_datatype>(f.datatype);
+  const std::size_t size = atomic_size(datatype);
+  const std::uint64_t total = f.targets.total();
+  const bool answers = kind != AtomicKind::plain;
+  if (!answers)
+    owe_processed(p, f.flags);
+  const auto fail = [&](int error) {
+    if (answers)
+      send_fin(p, f.reader, error);
+    else
+      tell_failed(p, f.mn, error);
+  };
+  if (!atomic_defined(operation, datatype, kind) || total % size != 0 ||
+      f.len != total * (kind == AtomicKind::compare ? 2 : 1) ||
+      total + wire::rdata_frame_size > p.max_frames) {
+    fail(FI_EOPNOTSUPP);
+    return false;
+  }
+  const std::uint64_t rights =
+      (operation == FI_ATOMIC_READ ? 0 : FI_REMOTE_WRITE) | (answers ? FI_REMOTE_READ : 0);
+  Reach reach;
+  if (const int error = reach.open(completers_.regions, f.targets, rights)) {
+    fail(error);
+    return true;
+  }
+  std::unique_ptr<std::byte[]> former;
+  if (answers && total != 0) {
+    former.reset(new (std::nothrow) std::byte[total]);
+    if (!former) {
+      outlet_.out_of_memory(p);
+      return true;
+    }
+  }
+  for (std::uint64_t done = 0; done < total;) {
+    const iovec at = reach.piece(done);
+    const std::size_t whole = std::min<std::uint64_t>(at.iov_len, total - done) / size;
+    if (whole == 0) { // an element across two buffers of one registration
+      fail(FI_EOPNOTSUPP);
+      return true;
+    }
+    atomic_apply(kind, operation, datatype, static_cast<std::byte *>(at.iov_base), f.payload + done,
+                 f.payload + total + done, former ? former.get() + done : nullptr, whole);
+    done += whole * size;
+  }
+  if (!answers) {
+    const bool data = f.flags & wire::frame_flag::cq_data;
+    written(p, reach, FI_ATOMIC | FI_REMOTE_WRITE | (data ? FI_REMOTE_CQ_DATA : 0), total, f.data);
+    return true;
+  }
+  been_read(reach);
+  if (total == 0) {
+    send_fin(p, f.reader, 0);
+    return true;
+  }
+  ControlFrame c{};
+  c.type = wire::FrameType::rdata;
+  c.rdata.receiver = f.reader;
+  c.rdata.len = static_cast<std::uint16_t>(total);
+  c.rdata.offset = f.offset;
+  c.payload = std::move(former);
+  send_or_queue(p, std::move(c));
+  return true;
+}
+
+} // namespace dpdkx::op
