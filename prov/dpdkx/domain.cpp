@@ -83,6 +83,8 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
   limits.av_type = info.domain_attr->av_type;
   limits.cq_size = settings().cq_size;
   limits.cq_overrun = settings().cq_overrun;
+  limits.mr_mode = info.domain_attr->mr_mode;
+  limits.mr_iov_limit = op::max_iov;
   limits.cq_overrun_advice = "set FI_DPDKX_CQ_OVERRUN higher";
   fabric_.acquire();
 }

@@ -3,6 +3,7 @@
 
 #include "dpdkx/key_digest.h"
 #include "dpdkx/provider.h"
+#include "util_ext/info.h"
 #include "util_ext/ops.h"
 
 #include <algorithm>
@@ -47,6 +48,27 @@ wire::KeyDigest key_of(const fi_info &info, const wire::KeyDigest &setting) {
     return digest(info.domain_attr->auth_key, info.domain_attr->auth_key_size);
   return setting;
 }
+
+// Capabilities that an application left out imply all that are about sending, receiving, and so on.
+std::uint64_t all_caps(std::uint64_t caps) {
+  return util_ext::detail::with_modifiers(caps, util_ext::detail::msg_modifiers |
+                                                    util_ext::detail::rma_modifiers);
+}
+
+struct CounterSlot {
+  std::uint64_t flag;
+  util_ext::Cntr *op::Completers::*slot;
+};
+
+// fi_ep_bind(3): what a counter may count.
+constexpr CounterSlot counter_slots[] = {
+    {FI_SEND, &op::Completers::tx_cntr},
+    {FI_RECV, &op::Completers::rx_cntr},
+    {FI_READ, &op::Completers::read_cntr},
+    {FI_WRITE, &op::Completers::write_cntr},
+    {FI_REMOTE_READ, &op::Completers::remote_read_cntr},
+    {FI_REMOTE_WRITE, &op::Completers::remote_write_cntr},
+};
 
 int check_info(const fi_info *info) {
   if (!info || !info->ep_attr || !info->tx_attr || !info->rx_attr)
@@ -95,7 +117,7 @@ EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
   cm = &cm_ops;
   msg = endpoint.caps_ & FI_MSG ? &msg_ops : &no_msg;
   tagged = endpoint.caps_ & FI_TAGGED ? &tagged_ops : &no_tagged;
-  rma = &no_rma;
+  rma = endpoint.caps_ & FI_RMA ? &rma_ops : &no_rma;
   atomic = &no_atomic;
   collective = &no_collective;
   ++endpoint.handles_;
@@ -106,6 +128,8 @@ void EndpointHandle::update_flags() {
   send_flags = flags::of_send(tx_defaults, endpoint.selective_send());
   recv_flags = flags::of_receive(rx_defaults, endpoint.selective_receive());
   trecv_flags = recv_flags & ~FI_MULTI_RECV; // which is about untagged messages
+  write_flags = flags::of_write(tx_defaults, endpoint.selective_send());
+  read_flags = flags::of_read(tx_defaults, endpoint.selective_send());
 }
 
 // ---- life
@@ -132,13 +156,15 @@ int Endpoint::open(Domain &domain, const fi_info *info, fid_ep **out, void *cont
 }
 
 Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source)
-    : domain_(domain), inject_size_(info.tx_attr->inject_size), caps_(info.caps),
+    : domain_(domain), inject_size_(info.tx_attr->inject_size), caps_(all_caps(info.caps)),
       format_(info.addr_format),
       tx_size_(info.tx_attr->size ? info.tx_attr->size : domain.settings().engine.tx_size),
       rx_size_(info.rx_attr->size ? info.rx_attr->size : domain.settings().engine.rx_size),
       tx_op_flags_(info.tx_attr->op_flags), rx_op_flags_(info.rx_attr->op_flags),
       traffic_class_(info.tx_attr->tclass ? info.tx_attr->tclass : domain.traffic_class()),
       key_(key_of(info, domain.settings().engine.session.key)), source_(source) {
+  if (caps_ & (FI_REMOTE_READ | FI_REMOTE_WRITE))
+    completers_.regions = &domain_.regions;
   completers_.source = caps_ & FI_SOURCE;
   completers_.source_err = caps_ & FI_SOURCE_ERR;
   domain_.acquire();
@@ -150,8 +176,6 @@ Endpoint::~Endpoint() {
   for (util_ext::Cq *cq : {completers_.tx_cq, completers_.rx_cq})
     if (cq)
       cq->release();
-  for (util_ext::Cntr *cntr : cntrs_)
-    cntr->release();
   domain_.release();
 }
 
@@ -240,20 +264,23 @@ int Endpoint::bind_cq(util_ext::Cq &cq, std::uint64_t flags) {
 }
 
 int Endpoint::bind_cntr(util_ext::Cntr &cntr, std::uint64_t flags) {
-  constexpr std::uint64_t nothing_to_count = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-  if (flags == 0 || flags & ~(FI_SEND | FI_RECV | nothing_to_count)) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: counter with flags %#llx\n",
+  std::uint64_t unknown = flags;
+  for (const CounterSlot &s : counter_slots) {
+    unknown &= ~s.flag;
+    if (flags & s.flag && completers_.*s.slot)
+      return taken("a counter");
+  }
+  if (flags == 0 || unknown) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "bind: counter with flags %#llx; allowed: FI_SEND, FI_RECV, FI_READ, FI_WRITE, "
+            "FI_REMOTE_READ, FI_REMOTE_WRITE\n",
             static_cast<unsigned long long>(flags));
     return -FI_EINVAL;
   }
-  if (((flags & FI_SEND) && completers_.tx_cntr) || ((flags & FI_RECV) && completers_.rx_cntr))
-    return taken("a counter");
-  cntrs_.push_back(&cntr);
-  cntr.acquire();
-  if (flags & FI_SEND)
-    completers_.tx_cntr = &cntr;
-  if (flags & FI_RECV)
-    completers_.rx_cntr = &cntr;
+  cntrs_.emplace_back(cntr);
+  for (const CounterSlot &s : counter_slots)
+    if (flags & s.flag)
+      completers_.*s.slot = &cntr;
   return 0;
 }
 
@@ -273,10 +300,12 @@ int Endpoint::bind_eq(util_ext::Eq &eq) {
 }
 
 int Endpoint::check_bindings() const {
-  const bool both = !(caps_ & (FI_SEND | FI_RECV));
-  const char *missing = !completers_.tx_cq && (both || caps_ & FI_SEND)   ? "FI_TRANSMIT"
-                        : !completers_.rx_cq && (both || caps_ & FI_RECV) ? "FI_RECV"
-                                                                          : nullptr;
+  // An endpoint that peers access, and no more, completes nothing.
+  constexpr std::uint64_t initiates = FI_SEND | FI_READ | FI_WRITE;
+  const bool all = !(caps_ & (initiates | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE));
+  const char *missing = !completers_.tx_cq && (all || caps_ & initiates) ? "FI_TRANSMIT"
+                        : !completers_.rx_cq && (all || caps_ & FI_RECV) ? "FI_RECV"
+                                                                         : nullptr;
   if (missing) {
     FI_WARN(&provider, FI_LOG_EP_CTRL, "enable: no completion queue is bound with %s\n", missing);
     return -FI_ENOCQ;
@@ -360,10 +389,17 @@ ssize_t Endpoint::refuse(std::uint64_t direction) const {
   return -FI_EOPNOTSUPP;
 }
 
-ssize_t Endpoint::refuse_length(std::size_t len, std::uint64_t given) const {
+ssize_t Endpoint::refuse_right(std::uint64_t given) const {
+  FI_WARN(&provider, FI_LOG_EP_DATA, "the endpoint was opened without %s\n",
+          given & FI_READ ? "FI_READ" : "FI_WRITE");
+  return -FI_EOPNOTSUPP;
+}
+
+ssize_t Endpoint::refuse_length(std::size_t len, std::size_t limit) const {
+  const bool injected = len <= limit;
   FI_WARN(&provider, FI_LOG_EP_DATA, "%zu bytes; allowed%s: %zu\n", len,
-          given & FI_INJECT ? " with FI_INJECT (FI_DPDKX_INJECT_SIZE)" : "",
-          given & FI_INJECT ? inject_size_ : max_message);
+          injected ? " with FI_INJECT (FI_DPDKX_INJECT_SIZE)" : "",
+          injected ? inject_size_ : limit);
   return -FI_EMSGSIZE;
 }
 
@@ -371,6 +407,19 @@ ssize_t Endpoint::refuse_vector(std::size_t count) const {
   FI_WARN(&provider, FI_LOG_EP_DATA,
           "a vector of %zu entries is null, too long, or of too many bytes; allowed: %zu entries\n",
           count, op::max_iov);
+  return -FI_EINVAL;
+}
+
+ssize_t Endpoint::refuse_targets(std::size_t count) const {
+  FI_WARN(&provider, FI_LOG_EP_DATA,
+          "%zu targets are null, too many, or of too many bytes; allowed: %zu targets\n", count,
+          op::max_targets);
+  return -FI_EINVAL;
+}
+
+ssize_t Endpoint::refuse_sums(std::size_t local, std::size_t remote) const {
+  FI_WARN(&provider, FI_LOG_EP_DATA, "%zu bytes here for %zu bytes of the peer; allowed: equal\n",
+          local, remote);
   return -FI_EINVAL;
 }
 

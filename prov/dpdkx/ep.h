@@ -7,8 +7,8 @@
 // which differ in their default flags only.
 //
 // Files: ep.cpp life and bindings, ep_links.cpp address and ports, ep_cm.cpp
-// names, ep_options.cpp options, flags, aliases, ep_messages.cpp and ep_data.h
-// the data calls.
+// names, ep_options.cpp options, flags, aliases, ep_messages.cpp, ep_rma.cpp
+// and ep_data.h the data calls.
 #pragma once
 
 #include "dpdkx/address_format.h"
@@ -41,8 +41,9 @@ struct EndpointHandle final : fid_ep {
   Endpoint &endpoint;
   const fi_addr_t any_source; // FI_ADDR_UNSPEC, which is all ones, or zeros
   std::uint64_t tx_defaults, rx_defaults;
-  // What calls without flags pass on, FI_MSG or FI_TAGGED apart.
+  // What calls without flags pass on, FI_MSG, FI_TAGGED or FI_RMA apart.
   std::uint64_t send_flags = 0, recv_flags = 0, trecv_flags = 0;
+  std::uint64_t write_flags = 0, read_flags = 0;
 };
 
 class Endpoint final : private util_ext::AvListener, private engine::AddressBook {
@@ -66,16 +67,23 @@ public:
   // The data path. Requests are checked against the endpoint's limits here.
   ssize_t send(const op::SendRequest &);
   ssize_t receive(const op::ReceiveRequest &);
+  ssize_t rma(const op::RmaRequest &);
   // Why a data call can't be made: logged, and a negative FI_E*.
   ssize_t refuse(std::uint64_t direction) const;
-  ssize_t refuse_length(std::size_t len, std::uint64_t flags) const;
+  ssize_t refuse_right(std::uint64_t flags) const;
+  ssize_t refuse_length(std::size_t len, std::size_t limit) const; // or that of FI_INJECT
   ssize_t refuse_vector(std::size_t count) const;
+  ssize_t refuse_targets(std::size_t count) const;
+  ssize_t refuse_sums(std::size_t local, std::size_t remote) const;
   bool selective_send() const { return selective_tx_; }
   bool selective_receive() const { return selective_rx_; }
 
 private:
   Endpoint(Domain &, const fi_info &, const Address &source);
   friend struct EndpointHandle;
+
+  // To the engine, what completes with FI_TRANSMIT.
+  template <auto Call, class Request> ssize_t transmit(const Request &, std::size_t limit);
 
   int bind_cq(util_ext::Cq &, std::uint64_t flags);
   int bind_cntr(util_ext::Cntr &, std::uint64_t flags);
@@ -110,7 +118,7 @@ private:
   std::size_t min_multi_recv_ = 64;
   int peer_to_peer_ = FI_HMEM_P2P_ENABLED; // FI_OPT_FI_HMEM_P2P
 
-  std::vector<util_ext::Cntr *> cntrs_; // all that are bound, also for what isn't counted yet
+  std::vector<util_ext::Hold<util_ext::Cntr>> cntrs_;
   util_ext::Av *av_ = nullptr;
   util_ext::Hold<util_ext::Eq> eq_;
 
@@ -130,6 +138,7 @@ inline constexpr std::size_t max_message = SIZE_MAX / 2;
 // Ops of the calls in the other files.
 extern fi_ops_msg msg_ops;
 extern fi_ops_tagged tagged_ops;
+extern fi_ops_rma rma_ops;
 extern fi_ops_cm cm_ops;
 extern fi_ops_ep ep_ops;
 int control(struct fid *, int command, void *arg);

@@ -7,6 +7,8 @@
 #include "dpdkx/ep.h"
 #include "util_ext/ops.h"
 
+#include <algorithm>
+
 namespace dpdkx {
 
 // One buffer as an iovec.
@@ -23,20 +25,43 @@ inline bool total(const iovec *iov, std::size_t count, std::size_t &len) {
   return true;
 }
 
-inline ssize_t Endpoint::send(const op::SendRequest &request) {
+// The same of a peer's memory.
+inline bool total(const fi_rma_iov *targets, std::size_t count, std::size_t &len) {
+  len = 0;
+  if (count > op::max_targets || (count && !targets))
+    return false;
+  for (std::size_t i = 0; i < count; ++i)
+    if (__builtin_add_overflow(len, targets[i].len, &len))
+      return false;
+  return true;
+}
+
+template <auto Call, class Request>
+inline ssize_t Endpoint::transmit(const Request &request, std::size_t limit) {
   if (!engine_ || !completers_.tx_cq) [[unlikely]]
     return refuse(FI_SEND);
-  if (request.len > (request.flags & FI_INJECT ? inject_size_ : max_message)) [[unlikely]]
-    return refuse_length(request.len, request.flags);
+  if (request.len > (request.flags & FI_INJECT ? std::min(inject_size_, limit) : limit))
+      [[unlikely]]
+    return refuse_length(request.len, limit);
   if (!completers_.tx_cq->room()) [[unlikely]]
     return -FI_EAGAIN;
   ssize_t rc;
   {
     const std::lock_guard lock(engine_->mutex());
-    rc = engine_->send(request);
+    rc = ((*engine_).*Call)(request);
   }
   domain_.posted(*engine_);
   return rc;
+}
+
+inline ssize_t Endpoint::send(const op::SendRequest &request) {
+  return transmit<&engine::Endpoint::send>(request, max_message);
+}
+
+inline ssize_t Endpoint::rma(const op::RmaRequest &request) {
+  if (!(request.flags & caps_ & (FI_READ | FI_WRITE))) [[unlikely]]
+    return refuse_right(request.flags);
+  return transmit<&engine::Endpoint::rma>(request, max_message);
 }
 
 inline ssize_t Endpoint::receive(const op::ReceiveRequest &request) {
@@ -55,6 +80,10 @@ inline ssize_t Endpoint::receive(const op::ReceiveRequest &request) {
 
 inline ssize_t post(Endpoint &endpoint, const op::SendRequest &request) {
   return util_ext::guard([&] { return endpoint.send(request); });
+}
+
+inline ssize_t post(Endpoint &endpoint, const op::RmaRequest &request) {
+  return util_ext::guard([&] { return endpoint.rma(request); });
 }
 
 inline ssize_t post(Endpoint &endpoint, const op::ReceiveRequest &request) {

@@ -18,6 +18,7 @@ face_sources = \
 	prov/dpdkx/ep_links.cpp \
 	prov/dpdkx/ep_messages.cpp \
 	prov/dpdkx/ep_options.cpp \
+	prov/dpdkx/ep_rma.cpp \
 	prov/dpdkx/fabric.cpp \
 	prov/dpdkx/fabric.h \
 	prov/dpdkx/getinfo.cpp \

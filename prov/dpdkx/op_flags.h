@@ -26,6 +26,12 @@ inline constexpr std::uint64_t sendmsg = tx_defaults | FI_REMOTE_CQ_DATA | FI_FE
 inline constexpr std::uint64_t recvmsg = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
 inline constexpr std::uint64_t trecvmsg = FI_COMPLETION | FI_MORE | FI_PEEK | FI_CLAIM | FI_DISCARD;
 
+// The same of fi_rma(3) and fi_atomic(3): there is no receive that they could match. Whatever level
+// a read asks for, it has with its data.
+inline constexpr std::uint64_t readmsg = FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
+                                         FI_DELIVERY_COMPLETE | FI_FENCE | FI_MORE;
+inline constexpr std::uint64_t writemsg = readmsg | FI_INJECT | FI_REMOTE_CQ_DATA;
+
 // Exist in libfabric, not here.
 inline constexpr std::uint64_t unsupported = FI_COMMIT_COMPLETE | FI_MULTICAST | FI_TRIGGER;
 
@@ -46,9 +52,18 @@ constexpr std::uint64_t strongest_level(std::uint64_t given) {
 }
 
 // `given`: of the call, or the endpoint's defaults. `selective`: the CQ was
-// bound with FI_SELECTIVE_COMPLETION. Neither adds FI_MSG or FI_TAGGED.
+// bound with FI_SELECTIVE_COMPLETION. None adds FI_MSG, FI_TAGGED or FI_RMA.
 constexpr std::uint64_t of_send(std::uint64_t given, bool selective) {
   return (given & ~levels) | strongest_level(given) | (selective ? 0 : FI_COMPLETION);
+}
+
+constexpr std::uint64_t of_write(std::uint64_t given, bool selective) {
+  const std::uint64_t flags = of_send(given, selective);
+  return flags & FI_MATCH_COMPLETE ? (flags & ~levels) | FI_DELIVERY_COMPLETE : flags;
+}
+
+constexpr std::uint64_t of_read(std::uint64_t given, bool selective) {
+  return of_send(given & ~(levels | FI_INJECT), selective);
 }
 
 constexpr std::uint64_t of_receive(std::uint64_t given, bool selective) {

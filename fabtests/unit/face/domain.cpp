@@ -225,6 +225,42 @@ static void domain__fork_is_harmless(void **) {
   a.completion();
 }
 
+static void domain__regions_go_by_its_mr_mode(void **) {
+  Opened opened;
+  char memory[64];
+  for (const int mode : {0, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR, FI_MR_PROV_KEY | FI_MR_VIRT_ADDR,
+                         FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_LOCAL}) {
+    opened.info->domain_attr->mr_mode = mode;
+    fid_domain *domain = nullptr;
+    fid_mr *mr = nullptr;
+    assert_int_equal(fi_domain(opened.fabric.get(), opened.info.get(), &domain, nullptr), 0);
+    assert_int_equal(
+        fi_mr_reg(domain, memory, sizeof(memory), FI_REMOTE_READ, 0, 5, 0, &mr, nullptr), 0);
+    assert_int_equal(fi_mr_key(mr) == 5, !(mode & FI_MR_PROV_KEY));
+    std::uint64_t base = 1, key;
+    std::size_t size = sizeof(key);
+    assert_int_equal(fi_mr_raw_attr(mr, &base, reinterpret_cast<std::uint8_t *>(&key), &size, 0),
+                     0);
+    assert_int_equal(base, mode & FI_MR_VIRT_ADDR ? reinterpret_cast<std::uintptr_t>(memory) : 0);
+    fi_close(&mr->fid);
+    assert_int_equal(fi_close(&domain->fid), 0);
+  }
+}
+
+static void domain__regions_have_as_many_buffers_as_it_says(void **) {
+  Opened opened;
+  char byte;
+  const std::vector<iovec> buffers(opened.info->domain_attr->mr_iov_limit + 1, iovec{&byte, 1});
+  fid_mr *mr = nullptr;
+  const auto reg = [&](std::size_t count) {
+    return fi_mr_regv(opened.domain.get(), buffers.data(), count, FI_REMOTE_READ, 0, 1, 0, &mr,
+                      nullptr);
+  };
+  assert_int_equal(reg(buffers.size()), -FI_EINVAL);
+  assert_int_equal(reg(buffers.size() - 1), 0);
+  assert_int_equal(fi_close(&mr->fid), 0);
+}
+
 static const CMUnitTest cases[] = {
     cmocka_unit_test(domain__manual_progress_starts_no_thread),
     cmocka_unit_test(domain__auto_progress_needs_no_calls),
@@ -234,5 +270,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(domain__threads_share_an_endpoint),
     cmocka_unit_test(domain__endpoints_come_and_go),
     cmocka_unit_test(domain__fork_is_harmless),
+    cmocka_unit_test(domain__regions_go_by_its_mr_mode),
+    cmocka_unit_test(domain__regions_have_as_many_buffers_as_it_says),
 };
 static const unit::Group group{"domain", cases};

@@ -4,6 +4,8 @@
 #include "dpdkx/ep.h"
 
 #include <cstring>
+#include <initializer_list>
+#include <iterator>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_collective.h>
 #include <rdma/fi_rma.h>
@@ -72,6 +74,33 @@ static void ep__enable_wants_queues_and_an_address_vector(void **) {
   assert_int_equal(fi_enable(ep.get()), -FI_EOPBADSTATE);
 }
 
+// Queues are for what an endpoint completes.
+static void ep__enable_by_capabilities(void **) {
+  constexpr struct {
+    std::uint64_t caps, needs;
+  } table[] = {{FI_RMA, FI_TRANSMIT},
+               {FI_RMA | FI_READ, FI_TRANSMIT},
+               {FI_ATOMIC | FI_WRITE, FI_TRANSMIT},
+               {FI_RMA | FI_REMOTE_READ | FI_REMOTE_WRITE, 0},
+               {FI_MSG | FI_RECV | FI_RMA | FI_REMOTE_WRITE, FI_RECV},
+               {FI_MSG | FI_RMA | FI_REMOTE_WRITE, FI_TRANSMIT | FI_RECV},
+               {FI_TAGGED | FI_SEND, FI_TRANSMIT}};
+  Opened opened;
+  for (const auto &[caps, needs] : table) {
+    opened.info->caps = caps;
+    const Fid<fid_cq> cq = opened.cq();
+    const Fid<fid_av> av = opened.av();
+    for (const std::uint64_t given :
+         std::initializer_list<std::uint64_t>{0, FI_TRANSMIT, FI_RECV, FI_TRANSMIT | FI_RECV}) {
+      const Fid<fid_ep> ep = opened.ep();
+      assert_int_equal(fi_ep_bind(ep.get(), &av->fid, 0), 0);
+      if (given)
+        assert_int_equal(fi_ep_bind(ep.get(), &cq->fid, given), 0);
+      assert_int_equal(fi_enable(ep.get()), needs & ~given ? -FI_ENOCQ : 0);
+    }
+  }
+}
+
 static void ep__wrong_bindings_are_refused(void **) {
   Opened opened;
   const Fid<fid_cq> cq = opened.cq();
@@ -85,10 +114,28 @@ static void ep__wrong_bindings_are_refused(void **) {
   assert_int_equal(fi_ep_bind(ep.get(), &cntr->fid, 0), -FI_EINVAL);
   assert_int_equal(fi_ep_bind(ep.get(), &cntr->fid, FI_SEND), 0);
   assert_int_equal(fi_ep_bind(ep.get(), &cntr->fid, FI_SEND), -FI_EINVAL);
-  assert_int_equal(fi_ep_bind(ep.get(), &cntr->fid, FI_READ | FI_WRITE), 0); // never counts
   assert_int_equal(fi_ep_bind(ep.get(), &av->fid, 0), 0);
   assert_int_equal(fi_ep_bind(ep.get(), &av->fid, 0), -FI_EINVAL);
   assert_int_equal(fi_ep_bind(ep.get(), &opened.domain->fid, 0), -FI_EINVAL);
+}
+
+// Of each kind of operation one counter, which may count other kinds as well.
+static void ep__counters_count_any_mix_of_kinds(void **) {
+  constexpr std::uint64_t kinds[] = {FI_SEND,  FI_RECV,        FI_READ,
+                                     FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE};
+  Opened opened;
+  const Fid<fid_cntr> cntr = opened.cntr(), other = opened.cntr();
+  for (unsigned mix = 1; mix < 1u << std::size(kinds); ++mix) {
+    const Fid<fid_ep> ep = opened.ep();
+    std::uint64_t flags = 0;
+    for (unsigned i = 0; i < std::size(kinds); ++i)
+      flags |= mix >> i & 1 ? kinds[i] : 0;
+    assert_int_equal(fi_ep_bind(ep.get(), &cntr->fid, flags | FI_TAGGED), -FI_EINVAL);
+    assert_int_equal(fi_ep_bind(ep.get(), &cntr->fid, flags), 0);
+    for (const std::uint64_t kind : kinds)
+      assert_int_equal(fi_ep_bind(ep.get(), &other->fid, kind), flags & kind ? -FI_EINVAL : 0);
+    assert_int_equal(fi_close(&cntr->fid), -FI_EBUSY);
+  }
 }
 
 static void ep__binds_what_is_of_its_domain(void **) {
@@ -370,7 +417,9 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(ep__a_multi_receive_has_one_buffer),
     cmocka_unit_test(ep__all_slots_answer),
     cmocka_unit_test(ep__enable_wants_queues_and_an_address_vector),
+    cmocka_unit_test(ep__enable_by_capabilities),
     cmocka_unit_test(ep__wrong_bindings_are_refused),
+    cmocka_unit_test(ep__counters_count_any_mix_of_kinds),
     cmocka_unit_test(ep__binds_what_is_of_its_domain),
     cmocka_unit_test(ep__what_is_in_use_stays_open),
     cmocka_unit_test(ep__getname_settles_the_address),
