@@ -70,6 +70,7 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
   }();
   static fi_ops_domain domain_ops = [] {
     auto t = util_ext::all_missing<fi_ops_domain>();
+    t.query_atomic = query_atomic;
     t.av_open = open_av;
     t.cq_open = open_cq;
     t.cntr_open = open_cntr;

@@ -118,7 +118,7 @@ EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
   msg = endpoint.caps_ & FI_MSG ? &msg_ops : &no_msg;
   tagged = endpoint.caps_ & FI_TAGGED ? &tagged_ops : &no_tagged;
   rma = endpoint.caps_ & FI_RMA ? &rma_ops : &no_rma;
-  atomic = &no_atomic;
+  atomic = endpoint.caps_ & FI_ATOMIC ? &atomic_ops : &no_atomic;
   collective = &no_collective;
   ++endpoint.handles_;
   update_flags();
@@ -130,6 +130,7 @@ void EndpointHandle::update_flags() {
   trecv_flags = recv_flags & ~FI_MULTI_RECV; // which is about untagged messages
   write_flags = flags::of_write(tx_defaults, endpoint.selective_send());
   read_flags = flags::of_read(tx_defaults, endpoint.selective_send());
+  fetch_flags = flags::of_fetch(tx_defaults, endpoint.selective_send());
 }
 
 // ---- life

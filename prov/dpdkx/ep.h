@@ -7,8 +7,8 @@
 // which differ in their default flags only.
 //
 // Files: ep.cpp life and bindings, ep_links.cpp address and ports, ep_cm.cpp
-// names, ep_options.cpp options, flags, aliases, ep_messages.cpp, ep_rma.cpp
-// and ep_data.h the data calls.
+// names, ep_options.cpp options, flags, aliases, ep_messages.cpp, ep_rma.cpp,
+// ep_atomic.cpp and ep_data.h the data calls.
 #pragma once
 
 #include "dpdkx/address_format.h"
@@ -41,9 +41,9 @@ struct EndpointHandle final : fid_ep {
   Endpoint &endpoint;
   const fi_addr_t any_source; // FI_ADDR_UNSPEC, which is all ones, or zeros
   std::uint64_t tx_defaults, rx_defaults;
-  // What calls without flags pass on, FI_MSG, FI_TAGGED or FI_RMA apart.
+  // What calls without flags pass on, FI_MSG, FI_TAGGED, FI_RMA or FI_ATOMIC apart.
   std::uint64_t send_flags = 0, recv_flags = 0, trecv_flags = 0;
-  std::uint64_t write_flags = 0, read_flags = 0;
+  std::uint64_t write_flags = 0, read_flags = 0, fetch_flags = 0;
 };
 
 class Endpoint final : private util_ext::AvListener, private engine::AddressBook {
@@ -68,6 +68,7 @@ public:
   ssize_t send(const op::SendRequest &);
   ssize_t receive(const op::ReceiveRequest &);
   ssize_t rma(const op::RmaRequest &);
+  ssize_t atomic(const op::AtomicRequest &);
   // Why a data call can't be made: logged, and a negative FI_E*.
   ssize_t refuse(std::uint64_t direction) const;
   ssize_t refuse_right(std::uint64_t flags) const;
@@ -139,8 +140,10 @@ inline constexpr std::size_t max_message = SIZE_MAX / 2;
 extern fi_ops_msg msg_ops;
 extern fi_ops_tagged tagged_ops;
 extern fi_ops_rma rma_ops;
+extern fi_ops_atomic atomic_ops;
 extern fi_ops_cm cm_ops;
 extern fi_ops_ep ep_ops;
 int control(struct fid *, int command, void *arg);
+int query_atomic(fid_domain *, fi_datatype, fi_op, fi_atomic_attr *, std::uint64_t flags);
 
 } // namespace dpdkx

@@ -78,12 +78,22 @@ inline ssize_t Endpoint::receive(const op::ReceiveRequest &request) {
   return rc;
 }
 
+inline ssize_t Endpoint::atomic(const op::AtomicRequest &request) {
+  if (!(request.flags & caps_ & (FI_READ | FI_WRITE))) [[unlikely]]
+    return refuse_right(request.flags);
+  return transmit<&engine::Endpoint::atomic>(request, op::max_atomic);
+}
+
 inline ssize_t post(Endpoint &endpoint, const op::SendRequest &request) {
   return util_ext::guard([&] { return endpoint.send(request); });
 }
 
 inline ssize_t post(Endpoint &endpoint, const op::RmaRequest &request) {
   return util_ext::guard([&] { return endpoint.rma(request); });
+}
+
+inline ssize_t post(Endpoint &endpoint, const op::AtomicRequest &request) {
+  return util_ext::guard([&] { return endpoint.atomic(request); });
 }
 
 inline ssize_t post(Endpoint &endpoint, const op::ReceiveRequest &request) {

@@ -13,6 +13,7 @@ face_sources = \
 	prov/dpdkx/endpoint_set.h \
 	prov/dpdkx/ep.cpp \
 	prov/dpdkx/ep.h \
+	prov/dpdkx/ep_atomic.cpp \
 	prov/dpdkx/ep_cm.cpp \
 	prov/dpdkx/ep_data.h \
 	prov/dpdkx/ep_links.cpp \

@@ -31,6 +31,7 @@ inline constexpr std::uint64_t trecvmsg = FI_COMPLETION | FI_MORE | FI_PEEK | FI
 inline constexpr std::uint64_t readmsg = FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
                                          FI_DELIVERY_COMPLETE | FI_FENCE | FI_MORE;
 inline constexpr std::uint64_t writemsg = readmsg | FI_INJECT | FI_REMOTE_CQ_DATA;
+inline constexpr std::uint64_t fetchmsg = readmsg | FI_INJECT; // which is about operands
 
 // Exist in libfabric, not here.
 inline constexpr std::uint64_t unsupported = FI_COMMIT_COMPLETE | FI_MULTICAST | FI_TRIGGER;
@@ -40,6 +41,11 @@ inline int check(std::uint64_t given, std::uint64_t allowed) {
   if (!(given & ~allowed)) [[likely]]
     return 0;
   return given & unsupported ? -FI_EOPNOTSUPP : -FI_EINVAL;
+}
+
+// The same; with FI_TAGGED the target is a receive buffer, which is nowhere supported.
+inline int check_atomic(std::uint64_t given, std::uint64_t allowed) {
+  return given & FI_TAGGED ? -FI_EOPNOTSUPP : check(given, allowed);
 }
 
 // The most that was asked for, as one bit.
@@ -52,7 +58,7 @@ constexpr std::uint64_t strongest_level(std::uint64_t given) {
 }
 
 // `given`: of the call, or the endpoint's defaults. `selective`: the CQ was
-// bound with FI_SELECTIVE_COMPLETION. None adds FI_MSG, FI_TAGGED or FI_RMA.
+// bound with FI_SELECTIVE_COMPLETION. None adds FI_MSG, FI_TAGGED, FI_RMA or FI_ATOMIC.
 constexpr std::uint64_t of_send(std::uint64_t given, bool selective) {
   return (given & ~levels) | strongest_level(given) | (selective ? 0 : FI_COMPLETION);
 }
@@ -62,8 +68,12 @@ constexpr std::uint64_t of_write(std::uint64_t given, bool selective) {
   return flags & FI_MATCH_COMPLETE ? (flags & ~levels) | FI_DELIVERY_COMPLETE : flags;
 }
 
+constexpr std::uint64_t of_fetch(std::uint64_t given, bool selective) {
+  return of_send(given & ~levels, selective);
+}
+
 constexpr std::uint64_t of_read(std::uint64_t given, bool selective) {
-  return of_send(given & ~(levels | FI_INJECT), selective);
+  return of_fetch(given & ~FI_INJECT, selective);
 }
 
 constexpr std::uint64_t of_receive(std::uint64_t given, bool selective) {

@@ -4,6 +4,7 @@ unit_face_sources = \
 	fabtests/unit/face/domain.cpp \
 	fabtests/unit/face/endpoint_set.cpp \
 	fabtests/unit/face/ep.cpp \
+	fabtests/unit/face/ep_atomic.cpp \
 	fabtests/unit/face/ep_rma.cpp \
 	fabtests/unit/face/face.cpp \
 	fabtests/unit/face/face.h \

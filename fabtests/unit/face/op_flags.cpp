@@ -45,6 +45,10 @@ static void op_flags__a_read_has_neither_level_nor_injection(void **) {
   assert_int_equal(flags::of_read(flags::tx_defaults | FI_FENCE, true), FI_COMPLETION | FI_FENCE);
   assert_int_equal(flags::of_read(FI_DELIVERY_COMPLETE, true), 0);
   assert_int_equal(flags::of_read(0, false), FI_COMPLETION);
+  // A fetch has operands.
+  assert_int_equal(flags::of_fetch(flags::tx_defaults, true), FI_COMPLETION | FI_INJECT);
+  assert_int_equal(flags::check_atomic(FI_INJECT | FI_FENCE, flags::fetchmsg), 0);
+  assert_int_equal(flags::check_atomic(FI_TAGGED, flags::fetchmsg), -FI_EOPNOTSUPP);
   assert_int_equal(flags::check(FI_DELIVERY_COMPLETE | FI_MORE, flags::readmsg), 0);
   assert_int_equal(flags::check(FI_INJECT, flags::readmsg), -FI_EINVAL);
   assert_int_equal(flags::check(FI_REMOTE_CQ_DATA, flags::readmsg), -FI_EINVAL);

@@ -57,7 +57,8 @@ struct RmaRequest {
 };
 
 // An atomic operation on it. `flags`: FI_ATOMIC, and FI_WRITE (plain) or FI_READ (fetch, compare);
-// as above but that nothing is longer than one packet: max_atomic().
+// as above but that FI_INJECT may come with either, and is about operands and what is compared
+// with. `len` is 1..max_atomic. FI_ATOMIC_READ has no operand: operand_count is 0.
 struct AtomicRequest {
   fi_op op = FI_MIN;
   fi_datatype datatype = FI_INT8;
@@ -74,5 +75,9 @@ struct AtomicRequest {
 
 inline constexpr std::size_t max_iov = 16;
 inline constexpr std::size_t max_targets = 8;
+// Bytes of an atomic's targets. With so much to compare with besides, and max_targets targets, it
+// is one packet of the smallest size that a session may have (548, wire/protocol.md), and a
+// multiple of every datatype's size.
+inline constexpr std::size_t max_atomic = 128;
 
 } // namespace dpdkx::op
