@@ -413,8 +413,9 @@ ssize_t Endpoint::refuse_vector(std::size_t count) const {
 
 ssize_t Endpoint::refuse_targets(std::size_t count) const {
   FI_WARN(&provider, FI_LOG_EP_DATA,
-          "%zu targets are null, too many, or of too many bytes; allowed: %zu targets\n", count,
-          op::max_targets);
+          "%zu targets are null, too many, of too many bytes, or reach beyond the last address; "
+          "allowed: %zu targets\n",
+          count, op::max_targets);
   return -FI_EINVAL;
 }
 

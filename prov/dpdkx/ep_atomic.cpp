@@ -62,6 +62,8 @@ public:
     if (const ssize_t rc = set(operand, compare, result)) [[unlikely]]
       return rc;
     targets_[0] = {place.addr, request_.len, place.key};
+    if (!possible(targets_[0])) [[unlikely]]
+      return endpoint_.refuse_targets(1);
     request_.target_count = 1;
     return post(place.dest, flags, context);
   }
@@ -124,6 +126,8 @@ private:
       if (targets[i].count > op::max_atomic / size_) [[unlikely]]
         return refuse_values(size_);
       targets_[i] = {targets[i].addr, targets[i].count * size_, targets[i].key};
+      if (!possible(targets_[i])) [[unlikely]]
+        return endpoint_.refuse_targets(count);
       len += targets_[i].len;
     }
     if (len != request_.len) [[unlikely]]

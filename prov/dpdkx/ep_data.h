@@ -25,13 +25,19 @@ inline bool total(const iovec *iov, std::size_t count, std::size_t &len) {
   return true;
 }
 
+// A region that would hold it can exist: it does not reach beyond the last address.
+inline bool possible(const fi_rma_iov &target) {
+  std::uint64_t end;
+  return !__builtin_add_overflow(target.addr, target.len, &end);
+}
+
 // The same of a peer's memory.
 inline bool total(const fi_rma_iov *targets, std::size_t count, std::size_t &len) {
   len = 0;
   if (count > op::max_targets || (count && !targets))
     return false;
   for (std::size_t i = 0; i < count; ++i)
-    if (__builtin_add_overflow(len, targets[i].len, &len))
+    if (!possible(targets[i]) || __builtin_add_overflow(len, targets[i].len, &len))
       return false;
   return true;
 }

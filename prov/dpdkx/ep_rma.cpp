@@ -37,6 +37,8 @@ ssize_t post_at(Endpoint &endpoint, op::RmaRequest &&request, const iovec *iov, 
   if (!total(iov, count, request.len)) [[unlikely]]
     return endpoint.refuse_vector(count);
   const fi_rma_iov target{addr, request.len, key};
+  if (!possible(target)) [[unlikely]]
+    return endpoint.refuse_targets(1);
   request.iov = iov;
   request.iov_count = count;
   request.targets = &target;

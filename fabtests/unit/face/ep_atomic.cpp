@@ -220,6 +220,20 @@ static void ep_atomic__vectors_have_limits_and_agree(void **) {
   assert_int_equal(fi_fetch_atomicmsg(ep, &msg, &none, nullptr, 1, 0), -FI_EINVAL);
 }
 
+static void ep_atomic__targets_end_within_the_address_space(void **) {
+  With opened(FI_ATOMIC);
+  Peer a(opened);
+  fid_ep *ep = a.ep.get();
+  char bytes[8];
+  Calls calls(ep, bytes, 1);
+  assert_int_equal(
+      fi_atomic(ep, bytes, 1, nullptr, 0, UINT64_MAX - 7, 0, FI_UINT64, FI_SUM, nullptr),
+      -FI_EINVAL);
+  calls.target.addr = UINT64_MAX - 3;
+  calls.msg.op = FI_SUM;
+  assert_int_equal(fi_atomicmsg(ep, &calls.msg, 0), -FI_EINVAL);
+}
+
 static void ep_atomic__valid_and_query_agree(void **) {
   With opened(FI_ATOMIC);
   Peer a(opened);
@@ -272,6 +286,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(ep_atomic__flags_of_a_call),
     cmocka_unit_test(ep_atomic__counts_have_limits),
     cmocka_unit_test(ep_atomic__vectors_have_limits_and_agree),
+    cmocka_unit_test(ep_atomic__targets_end_within_the_address_space),
     cmocka_unit_test(ep_atomic__valid_and_query_agree),
     cmocka_unit_test(ep_atomic__query_takes_one_kind),
 };

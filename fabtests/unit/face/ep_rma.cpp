@@ -136,6 +136,21 @@ static void ep_rma__vectors_have_limits(void **) {
   assert_int_equal(both(3, 1), -FI_EINVAL);
 }
 
+// No region can be there, and the protocol has no frame for it.
+static void ep_rma__targets_end_within_the_address_space(void **) {
+  With opened(FI_RMA);
+  Peer a(opened);
+  char bytes[2];
+  fid_ep *ep = a.ep.get();
+  Calls calls(ep, bytes, 2);
+  assert_int_equal(fi_write(ep, bytes, 2, nullptr, 0, UINT64_MAX, 0, nullptr), -FI_EINVAL);
+  assert_int_equal(fi_inject_write(ep, bytes, 1, 0, UINT64_MAX, 0), -FI_EINVAL);
+  assert_int_equal(fi_read(ep, bytes, 2, nullptr, 0, UINT64_MAX - 1, 0, nullptr), -FI_EINVAL);
+  calls.target.addr = UINT64_MAX - 1;
+  assert_int_equal(fi_writemsg(ep, &calls.msg, 0), -FI_EINVAL);
+  assert_int_equal(fi_readmsg(ep, &calls.msg, 0), -FI_EINVAL);
+}
+
 static void ep_rma__sizes_have_limits(void **) {
   With opened(FI_RMA);
   Peer a(opened);
@@ -157,6 +172,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(ep_rma__wants_an_enabled_endpoint),
     cmocka_unit_test(ep_rma__flags_of_a_call),
     cmocka_unit_test(ep_rma__vectors_have_limits),
+    cmocka_unit_test(ep_rma__targets_end_within_the_address_space),
     cmocka_unit_test(ep_rma__sizes_have_limits),
 };
 static const unit::Group group{"ep_rma", cases};
