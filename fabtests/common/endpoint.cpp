@@ -27,7 +27,7 @@ info_ptr make_hints(const request &r) {
   hints->domain_attr->data_progress = r.progress;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   hints->domain_attr->av_type = r.av_type;
-  hints->domain_attr->mr_mode = 0;
+  hints->domain_attr->mr_mode = r.mr_mode;
   hints->tx_attr->msg_order = r.order;
   hints->rx_attr->msg_order = r.order;
   hints->tx_attr->op_flags = r.tx_op_flags;
@@ -124,6 +124,12 @@ void endpoint::open(const request &r) {
     CHECK_OK(fi_cntr_open(domain(), &cntr_attr, received_.out(), nullptr));
     CHECK_OK(fi_ep_bind(ep(), &sent_->fid, FI_SEND));
     CHECK_OK(fi_ep_bind(ep(), &received_->fid, FI_RECV));
+  }
+  for (const std::uint64_t what : r.counted) {
+    fi_cntr_attr cntr_attr{};
+    cntr_attr.wait_obj = FI_WAIT_UNSPEC;
+    CHECK_OK(fi_cntr_open(domain(), &cntr_attr, counted_.emplace_back().out(), nullptr));
+    CHECK_OK(fi_ep_bind(ep(), &counted_.back()->fid, what));
   }
   if (r.enable)
     CHECK_OK(fi_enable(ep()));

@@ -26,9 +26,12 @@ struct request {
   fi_cq_format format = FI_CQ_FORMAT_TAGGED;
   fi_wait_obj wait = FI_WAIT_NONE;
   std::size_t cq_size = 0;
+  int mr_mode = 0;
   std::uint64_t bind_flags = 0; // FI_SELECTIVE_COMPLETION
   bool separate_queues = false; // one CQ for sends, one for receives
   bool counters = false;        // FI_SEND and FI_RECV counters
+  // And others: what each counts, all there before the endpoint is enabled.
+  std::vector<std::uint64_t> counted = {};
   bool enable = true;
   std::string service = {}; // local port
 };
@@ -79,6 +82,8 @@ public:
   queue &rx() { return rx_ ? *rx_ : *tx_; }
   [[nodiscard]] fid_cntr *sent() const { return sent_.get(); }
   [[nodiscard]] fid_cntr *received() const { return received_.get(); }
+  // The i-th of request::counted.
+  [[nodiscard]] fid_cntr *counter(std::size_t i) const { return counted_.at(i).get(); }
 
   // Posts until the provider takes it: -FI_EAGAIN is retried, with progress in between.
   using posting = std::function<ssize_t()>;
@@ -102,6 +107,7 @@ private:
   owned_fid<fid_av> av_;
   std::unique_ptr<queue> tx_, rx_;
   owned_fid<fid_cntr> sent_, received_;
+  std::vector<owned_fid<fid_cntr>> counted_;
   owned_fid<fid_ep> ep_; // last: closed before what it uses
   std::vector<bytes> names_;
   std::vector<fi_addr_t> peers_;
