@@ -120,8 +120,8 @@ template <class T> T expected(int op, T addr, T buf, [[maybe_unused]] T compare)
     break;
   }
   if constexpr (integer<T>) {
-    const auto x = static_cast<Uint128>(addr), y = static_cast<Uint128>(buf),
-               c = static_cast<Uint128>(compare);
+    const auto wide = [](T v) { return static_cast<Uint128>(static_cast<Int128>(v)); };
+    const Uint128 x = wide(addr), y = wide(buf), c = wide(compare);
     switch (op) { // modulo 2^128, then modulo T's
     case FI_SUM:
       return static_cast<T>(x + y);

@@ -48,16 +48,17 @@ template <class F> void for_each_type(F &&f) {
 }
 
 template <class T>
-constexpr bool integer =
+inline constexpr bool integer =
     std::is_integral_v<T> || std::is_same_v<T, Int128> || std::is_same_v<T, Uint128>;
-template <class T> constexpr bool complex = false;
-template <class T> constexpr bool complex<std::complex<T>> = true;
+template <class T> inline constexpr bool complex = false;
+template <class T> inline constexpr bool complex<std::complex<T>> = true;
 
-template <class T> constexpr std::size_t value_bytes = sizeof(T);
+template <class T> inline constexpr std::size_t value_bytes = sizeof(T);
 template <>
-constexpr std::size_t value_bytes<long double> = std::numeric_limits<long double>::digits == 64
-                                                     ? 10
-                                                     : sizeof(long double);
+inline constexpr std::size_t value_bytes<long double> = std::numeric_limits<long double>::digits ==
+                                                                64
+                                                            ? 10
+                                                            : sizeof(long double);
 
 // The same number; 0.0 and -0.0 are two, all NaN are one.
 template <class T> bool same(T a, T b) {
