@@ -85,6 +85,7 @@ TESTS += $(unit_programs)
 unit_tsan = \
 	fabtests/unit/test_base \
 	fabtests/unit/test_util_ext \
+	fabtests/unit/test_op \
 	fabtests/unit/test_link_host \
 	fabtests/unit/test_link_sim \
 	fabtests/unit/test_engine \

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "allocations.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 #include <utility>
 
 namespace {
 
-std::size_t live_blocks = 0; // the program has one thread
+std::atomic<std::size_t> live_blocks = 0; // the rest is for programs while they have one thread
 bool no_memory = false, watched = false;
 std::size_t counted_ = 0, fail_from = 0, fail_before = 0;
 
@@ -19,7 +20,7 @@ void *allocate(std::size_t size) noexcept {
   if (fails())
     return nullptr;
   void *p = std::malloc(size ? size : 1);
-  live_blocks += p != nullptr;
+  live_blocks.fetch_add(p != nullptr, std::memory_order_relaxed);
   return p;
 }
 
@@ -28,12 +29,12 @@ void *allocate(std::size_t size, std::align_val_t align) noexcept {
     return nullptr;
   const auto a = static_cast<std::size_t>(align);
   void *p = std::aligned_alloc(a, (size + a - 1) / a * a);
-  live_blocks += p != nullptr;
+  live_blocks.fetch_add(p != nullptr, std::memory_order_relaxed);
   return p;
 }
 
 void release(void *p) noexcept {
-  live_blocks -= p != nullptr;
+  live_blocks.fetch_sub(p != nullptr, std::memory_order_relaxed);
   std::free(p);
 }
 
