@@ -39,16 +39,13 @@ std::uint64_t context_caps(std::uint64_t asked, std::uint64_t offered, std::uint
   return (asked ? asked : offered) & of_kind & endpoint;
 }
 
-int chosen_mr_mode(const Offer &offer, const fi_info *hints, std::uint32_t api,
-                   std::uint64_t caps) {
-  const int needed = offer.info->domain_attr->mr_mode;
+int chosen_mr_mode(int needed, const fi_info *hints, std::uint32_t api, std::uint64_t caps) {
   const int hint = hints && hints->domain_attr ? hints->domain_attr->mr_mode : 0;
   if (hint & (mr_basic | mr_scalable))
     return hint;
   if (FI_VERSION_LT(api, FI_VERSION(1, 5)))
     return needed ? mr_basic : mr_scalable;
-  return caps & (FI_RMA | FI_ATOMIC) ? needed | (hint & offer.mr_mode_on_request)
-                                     : needed & (FI_MR_LOCAL | FI_MR_HMEM);
+  return caps & (FI_RMA | FI_ATOMIC) ? needed : needed & (FI_MR_LOCAL | FI_MR_HMEM);
 }
 
 // A copy for fi_freeinfo().
@@ -121,7 +118,7 @@ int choose_or_throw(std::uint32_t api, const Offer &offer, const fi_info *hints,
   info.caps = granted(hints ? hints->caps : 0, offer);
   info.tx_attr->caps = context_caps(tx ? tx->caps : 0, o.tx_attr->caps, tx_caps, info.caps);
   info.rx_attr->caps = context_caps(rx ? rx->caps : 0, o.rx_attr->caps, rx_caps, info.caps);
-  info.domain_attr->mr_mode = chosen_mr_mode(offer, hints, api, info.caps);
+  info.domain_attr->mr_mode = chosen_mr_mode(o.domain_attr->mr_mode, hints, api, info.caps);
   info.fabric_attr->api_version = api;
   // In an offer: what may be asked for. In an info: what every operation does.
   info.tx_attr->op_flags = info.rx_attr->op_flags = 0;

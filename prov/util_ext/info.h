@@ -25,9 +25,6 @@ struct Offer {
   // Secondary capabilities given only on request, as they change what the
   // application sees or cost something. Others are given unasked.
   std::uint64_t on_request = FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT;
-  // Of FI_MR_VIRT_ADDR, FI_MR_PROV_KEY: what applications with regions are held to if they agree to
-  // it, though it isn't needed. The domain goes by the info.
-  int mr_mode_on_request = 0;
   std::size_t max_auth_key_size = 0; // 0: no keys
   bool traffic_classes = false;      // tclass may be other than unspecified
 };

@@ -372,30 +372,19 @@ void mr_mode__that_is_needed_concerns_those_with_regions(void **) {
   assert_true((g.got->caps & rma) == (FI_RMA | FI_WRITE));
 }
 
-void mr_mode__on_request_is_for_those_with_regions(void **) {
-  constexpr int on_request = FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
+// Applications that agree to what isn't needed may still count on getting it from nobody.
+void mr_mode__that_is_not_needed_is_cleared(void **) {
   constexpr int bits[] = {FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY,
                           FI_MR_LOCAL,     FI_MR_ENDPOINT,  FI_MR_RAW};
   Getinfo g;
   g.offered().caps |= FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-  g.offer.mr_mode_on_request = on_request;
+  g.hints->caps = FI_RMA;
   for (unsigned mix = 0; mix < 1u << std::size(bits); ++mix) {
-    int hint = 0;
+    g.hints->domain_attr->mr_mode = 0;
     for (unsigned i = 0; i < std::size(bits); ++i)
-      hint |= mix >> i & 1 ? bits[i] : 0;
-    g.hints->domain_attr->mr_mode = hint;
-    g.hints->caps = FI_RMA;
-    assert_int_equal(g.ask(), 0);
-    assert_int_equal(g.got->domain_attr->mr_mode, hint & on_request);
-    g.hints->caps = FI_MSG;
+      g.hints->domain_attr->mr_mode |= mix >> i & 1 ? bits[i] : 0;
     assert_int_equal(g.ask(), 0);
     assert_int_equal(g.got->domain_attr->mr_mode, 0);
-  }
-  for (const int old : {basic, scalable}) {
-    g.hints->caps = FI_RMA;
-    g.hints->domain_attr->mr_mode = old;
-    assert_int_equal(g.ask(), 0);
-    assert_int_equal(g.got->domain_attr->mr_mode, old);
   }
 }
 
@@ -481,7 +470,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(caps__of_contexts_are_of_their_kind),
     cmocka_unit_test(mr_mode__is_what_the_version_knows),
     cmocka_unit_test(mr_mode__that_is_needed_concerns_those_with_regions),
-    cmocka_unit_test(mr_mode__on_request_is_for_those_with_regions),
+    cmocka_unit_test(mr_mode__that_is_not_needed_is_cleared),
     cmocka_unit_test(caps__events_are_of_those_whom_peers_access),
     cmocka_unit_test(ordered_sizes__are_echoed_for_rma),
     cmocka_unit_test(tag_format__has_no_more_bits_than_there_are),
