@@ -7,46 +7,51 @@ namespace dpdkx {
 
 namespace {
 
-op::RmaRequest request(std::uint64_t flags, fi_addr_t peer, void *context) {
-  op::RmaRequest request;
+// With the one target that most calls have.
+struct Request : op::RmaRequest {
+  fi_rma_iov target{};
+};
+
+Request request(std::uint64_t flags, fi_addr_t peer, void *context) {
+  Request request;
   request.dest = peer;
   request.flags = FI_RMA | flags;
   request.context = context;
   return request;
 }
 
-op::RmaRequest reading(const EndpointHandle &handle, fi_addr_t src, void *context) {
+Request reading(const EndpointHandle &handle, fi_addr_t src, void *context) {
   return request(FI_READ | handle.read_flags, src, context);
 }
 
-op::RmaRequest writing(const EndpointHandle &handle, fi_addr_t dest, void *context) {
+Request writing(const EndpointHandle &handle, fi_addr_t dest, void *context) {
   return request(FI_WRITE | handle.write_flags, dest, context);
 }
 
-op::RmaRequest injection(fi_addr_t dest) { return request(FI_WRITE | FI_INJECT, dest, nullptr); }
+Request injection(fi_addr_t dest) { return request(FI_WRITE | FI_INJECT, dest, nullptr); }
 
-op::RmaRequest with_data(op::RmaRequest request, std::uint64_t data) {
+Request with_data(Request request, std::uint64_t data) {
   request.data = data;
   request.flags |= FI_REMOTE_CQ_DATA;
   return request;
 }
 
 // All of it goes to, or comes from, one place.
-ssize_t post_at(Endpoint &endpoint, op::RmaRequest &&request, const iovec *iov, std::size_t count,
+ssize_t post_at(Endpoint &endpoint, Request &&request, const iovec *iov, std::size_t count,
                 std::uint64_t addr, std::uint64_t key) {
   if (!total(iov, count, request.len)) [[unlikely]]
     return endpoint.refuse_vector(count);
-  const fi_rma_iov target{addr, request.len, key};
-  if (!possible(target)) [[unlikely]]
+  request.target = {addr, request.len, key};
+  if (!possible(request.target)) [[unlikely]]
     return endpoint.refuse_targets(1);
   request.iov = iov;
   request.iov_count = count;
-  request.targets = &target;
+  request.targets = &request.target;
   request.target_count = 1;
   return post(endpoint, request);
 }
 
-ssize_t post_message(Endpoint &endpoint, op::RmaRequest &&request, const fi_msg_rma &msg) {
+ssize_t post_message(Endpoint &endpoint, Request &&request, const fi_msg_rma &msg) {
   std::size_t remote;
   if (!total(msg.msg_iov, msg.iov_count, request.len)) [[unlikely]]
     return endpoint.refuse_vector(msg.iov_count);
