@@ -6,6 +6,7 @@ check_LTLIBRARIES += libfabtests.la libfabtests_main.la
 libfabtests_la_CPPFLAGS = $(fabtests_cppflags)
 libfabtests_la_SOURCES = \
 	fabtests/common/fids.h \
+	fabtests/common/exposed.cpp fabtests/common/exposed.h \
 	fabtests/common/address.cpp fabtests/common/address.h \
 	fabtests/common/channel.cpp fabtests/common/channel.h \
 	fabtests/common/check.cpp fabtests/common/check.h \
@@ -31,6 +32,7 @@ fabtests_libs = libfabtests.la $(LIBFABRIC_LIBS) $(FMT_LIBS)
 functional_libs = libfabtests_main.la $(fabtests_libs)
 
 functional_programs = \
+	fabtests/functional/atomic \
 	fabtests/functional/av \
 	fabtests/functional/busy \
 	fabtests/functional/cntr \
@@ -51,6 +53,7 @@ functional_programs = \
 	fabtests/functional/order \
 	fabtests/functional/peek \
 	fabtests/functional/progress \
+	fabtests/functional/rma \
 	fabtests/functional/settings \
 	fabtests/functional/source \
 	fabtests/functional/tagged \
@@ -63,6 +66,10 @@ functional_programs = \
 functional_transfer = fabtests/functional/transfer.cpp fabtests/functional/transfer.h
 
 # Each is made of the file of its name unless it says more.
+fabtests_functional_atomic_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_atomic_LDADD = $(functional_libs)
+fabtests_functional_atomic_SOURCES = fabtests/functional/atomic.cpp \
+	fabtests/functional/atomic_reference.cpp fabtests/functional/atomic_reference.h
 fabtests_functional_av_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_av_LDADD = $(functional_libs)
 fabtests_functional_busy_CPPFLAGS = $(fabtests_cppflags)
@@ -104,6 +111,8 @@ fabtests_functional_peek_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_peek_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_progress_LDADD = $(functional_libs)
+fabtests_functional_rma_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_rma_LDADD = $(functional_libs)
 fabtests_functional_settings_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_settings_LDADD = $(functional_libs)
 fabtests_functional_source_CPPFLAGS = $(fabtests_cppflags)

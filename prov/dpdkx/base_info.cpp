@@ -16,6 +16,10 @@ namespace {
 // Objects are made one by one; memory is what limits them.
 constexpr std::size_t many = 1u << 20;
 
+// What is no longer than one packet is done with in its turn; of longer ones the data come as they
+// may. This is the most that every session has room for.
+constexpr std::size_t ordered_bytes = op::max_atomic;
+
 char *duplicate(const char *text) {
   char *copy = strdup(text); // fi_freeinfo() frees it
   if (!copy)
@@ -33,16 +37,17 @@ std::uint64_t largest(const char *name) {
 void fill_tx(fi_tx_attr &tx) {
   tx.caps = offered_caps & util_ext::detail::tx_caps;
   tx.op_flags = flags::tx_defaults;
-  tx.msg_order = FI_ORDER_SAS;
+  tx.msg_order = offered_order;
   tx.inject_size = largest("inject_size");
   tx.size = largest("tx_size");
   tx.iov_limit = op::max_iov;
+  tx.rma_iov_limit = op::max_targets;
 }
 
 void fill_rx(fi_rx_attr &rx) {
   rx.caps = offered_caps & util_ext::detail::rx_caps;
   rx.op_flags = flags::rx_defaults;
-  rx.msg_order = FI_ORDER_SAS;
+  rx.msg_order = offered_order;
   rx.size = largest("rx_size");
   rx.iov_limit = op::max_iov;
 }
@@ -52,6 +57,9 @@ void fill_ep(fi_ep_attr &ep) {
   ep.protocol = wire_protocol;
   ep.protocol_version = wire::protocol_version;
   ep.max_msg_size = max_message;
+  ep.max_order_raw_size = ordered_bytes;
+  ep.max_order_war_size = ordered_bytes;
+  ep.max_order_waw_size = ordered_bytes;
   ep.mem_tag_format = 0xaaaaaaaaaaaaaaaa; // fi_endpoint(3): fields of one bit, 64 in all
   ep.tx_ctx_cnt = 1;
   ep.rx_ctx_cnt = 1;

@@ -4,9 +4,11 @@
 #include "dpdkx/address_format.h"
 #include "dpdkx/net/kernel_interface.h"
 #include "dpdkx/nic.h"
+#include "dpdkx/op/request.h"
 
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 
 #include "unit/unit.h"
 
@@ -85,11 +87,12 @@ static void getinfo__offers_one_domain_without_devices(void **) {
 static void getinfo__refuses_what_is_not_there(void **) {
   assert_int_equal(answer([](fi_info &h) { h.ep_attr->type = FI_EP_MSG; }), -FI_ENODATA);
   assert_int_equal(answer([](fi_info &h) { h.ep_attr->type = FI_EP_DGRAM; }), -FI_ENODATA);
-  for (const std::uint64_t cap : {FI_RMA, FI_ATOMIC, FI_TRIGGER, FI_NAMED_RX_CTX, FI_MULTICAST,
-                                  FI_HMEM, FI_COLLECTIVE, FI_RMA_EVENT, FI_SHARED_AV})
+  for (const std::uint64_t cap : {FI_TRIGGER, FI_NAMED_RX_CTX, FI_MULTICAST, FI_HMEM, FI_COLLECTIVE,
+                                  FI_RMA_EVENT, FI_RMA_PMEM, FI_SHARED_AV})
     assert_int_equal(answer([cap](fi_info &h) { h.caps = FI_MSG | cap; }), -FI_ENODATA);
   assert_int_equal(answer([](fi_info &h) { h.ep_attr->tx_ctx_cnt = 2; }), -FI_ENODATA);
   assert_int_equal(answer([](fi_info &h) { h.rx_attr->iov_limit = 17; }), -FI_ENODATA);
+  assert_int_equal(answer([](fi_info &h) { h.tx_attr->rma_iov_limit = 9; }), -FI_ENODATA);
   assert_int_equal(answer([](fi_info &h) { h.tx_attr->op_flags = FI_COMMIT_COMPLETE; }),
                    -FI_ENODATA);
   assert_int_equal(answer([](fi_info &h) { h.tx_attr->inject_size = 1 << 20; }), -FI_ENODATA);
@@ -98,6 +101,53 @@ static void getinfo__refuses_what_is_not_there(void **) {
                    -FI_ENODATA);
   assert_int_equal(answer([](fi_info &h) { h.fabric_attr->name = strdup("nowhere"); }),
                    -FI_ENODATA);
+}
+
+static void getinfo__offers_rma_and_atomics(void **) {
+  const InfoPtr hints = face::named_hints();
+  const auto all = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+  hints->caps = FI_RMA | FI_ATOMIC;
+  hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_STRICT | FI_ORDER_ATOMIC_WAW;
+  hints->ep_attr->max_order_waw_size = 8;
+  int rc;
+  InfoPtr info = face::getinfo(hints.get(), rc);
+  assert_int_equal(rc, 0);
+  assert_int_equal(info->caps & (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | all | FI_RMA_EVENT),
+                   FI_RMA | FI_ATOMIC | all);
+  assert_int_equal(info->tx_attr->caps & all, FI_READ | FI_WRITE);
+  assert_int_equal(info->rx_attr->caps & all, FI_REMOTE_READ | FI_REMOTE_WRITE);
+  assert_int_equal(info->tx_attr->rma_iov_limit, op::max_targets);
+  assert_int_equal(info->domain_attr->mr_mode, 0);
+  hints->caps = FI_RMA | FI_READ | FI_REMOTE_READ | FI_RMA_EVENT;
+  info = face::getinfo(hints.get(), rc);
+  assert_int_equal(rc, 0);
+  assert_int_equal(info->caps & (FI_RMA | FI_ATOMIC | all | FI_RMA_EVENT), hints->caps);
+}
+
+// All may be agreed to; none is needed.
+static void getinfo__modes_of_registration(void **) {
+  constexpr int bits[] = {FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY,
+                          FI_MR_LOCAL,     FI_MR_ENDPOINT,  FI_MR_RAW};
+  for (const std::uint64_t caps : {FI_MSG, FI_RMA, FI_ATOMIC})
+    for (unsigned mix = 0; mix < 1u << std::size(bits); ++mix) {
+      const InfoPtr hints = face::named_hints();
+      hints->caps = caps;
+      for (unsigned i = 0; i < std::size(bits); ++i)
+        hints->domain_attr->mr_mode |= mix >> i & 1 ? bits[i] : 0;
+      int rc;
+      const InfoPtr info = face::getinfo(hints.get(), rc);
+      assert_int_equal(rc, 0);
+      assert_int_equal(info->domain_attr->mr_mode, 0);
+    }
+  for (const int old : {1 << 0, 1 << 1}) { // FI_MR_BASIC, FI_MR_SCALABLE
+    const InfoPtr hints = face::named_hints();
+    hints->caps = FI_RMA;
+    hints->domain_attr->mr_mode = old;
+    int rc;
+    const InfoPtr info = face::getinfo(hints.get(), rc);
+    assert_int_equal(rc, 0);
+    assert_int_equal(info->domain_attr->mr_mode, old);
+  }
 }
 
 // What the MPI libraries hint at.
@@ -371,6 +421,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(getinfo__answers_when_named),
     cmocka_unit_test(getinfo__offers_one_domain_without_devices),
     cmocka_unit_test(getinfo__refuses_what_is_not_there),
+    cmocka_unit_test(getinfo__offers_rma_and_atomics),
+    cmocka_unit_test(getinfo__modes_of_registration),
     cmocka_unit_test(getinfo__suits_open_mpi_and_mpich),
     cmocka_unit_test(getinfo__source_from_node_and_service),
     cmocka_unit_test(getinfo__destination_from_node_and_service),
