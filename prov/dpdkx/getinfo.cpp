@@ -50,9 +50,9 @@ bool is_domain(const Settings &settings, const char *name) {
                      [name](const net::DeviceSpec &spec) { return spec.text == name; });
 }
 
-// The device that a process would get now.
-bool device_candidate(const Settings &settings, const char *name, Candidate &out) {
-  const auto requests = settings.device_requests();
+bool device_candidate(const Settings &settings, const char *name, net::Family preferred,
+                      Candidate &out) {
+  const auto requests = settings.device_requests(preferred);
   std::size_t i = 0;
   if (name) {
     while (requests[i].spec.text != name) // which there is
@@ -63,17 +63,34 @@ bool device_candidate(const Settings &settings, const char *name, Candidate &out
             "for each process of the host (kernel interfaces by af_packet are shared)\n");
     return false;
   }
+  const auto &[spec, address, family] = requests[i];
   net::DeviceDescription description;
   std::string error;
-  if (net::describe_device(requests[i].spec, requests[i].address, settings.device_options.mtu,
-                           description, error) != 0) {
+  if (net::describe_device(spec, address, family, settings.device_options.mtu, description,
+                           error) != 0) {
     FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
     return false;
   }
-  const net::DeviceSpec &spec = requests[i].spec;
-  out = {spec.text, Address::v4(description.address.address.value, 0),
-         [spec, description] { return make_nic(spec, description); }};
+  out = {spec.text, description.address.address.with_port(0),
+         [spec = spec, description] { return make_nic(spec, description); }};
   return true;
+}
+
+// The device that a process would get now: once for each family that it has an address of,
+// unless the call is about one of them.
+void add_device(const Settings &settings, const char *name, const Wanted &wanted,
+                std::vector<Candidate> &out) {
+  const auto family = wanted.family();
+  for (const net::Family preferred : {net::Family::v4, net::Family::v6}) {
+    if (family && *family != preferred)
+      continue;
+    Candidate candidate;
+    if (!device_candidate(settings, name, preferred, candidate))
+      return;
+    const bool again = !out.empty() && out.back().address == candidate.address;
+    if (!again && wanted.suits_device(candidate.address))
+      out.push_back(std::move(candidate));
+  }
 }
 
 // With devices, the host link alone is offered to who asks for it, by name or by
@@ -88,10 +105,8 @@ std::vector<Candidate> candidates(const Settings &settings, const fi_info *hints
                                   const Wanted &wanted) {
   std::vector<Candidate> found;
   const char *name = domain_asked_for(hints);
-  Candidate candidate;
-  if (!settings.devices.empty() && (!name || std::strcmp(name, host_domain_name) != 0) &&
-      device_candidate(settings, name, candidate) && wanted.suits_device(candidate.address))
-    found.push_back(std::move(candidate));
+  if (!settings.devices.empty() && (!name || std::strcmp(name, host_domain_name) != 0))
+    add_device(settings, name, wanted, found);
   if (found.empty() || !hints) {
     if (wants_host(settings, hints, wanted)) {
       if (wanted.suits_host())

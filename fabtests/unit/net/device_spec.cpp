@@ -82,11 +82,31 @@ static void addresses__forms(void **) {
                               "10.3.0.1/24,10.3.0.2,4094",
                               out, error));
   assert_int_equal(out.size(), 5);
-  assert_true(out[0] == (AddressSpec{{{0x0a000001}, 24}, {}, 0}));
-  assert_true(out[1] == (AddressSpec{{{0x0a010001}, 16}, {0x0a0100fe}, 0}));
+  assert_true(out[0] == (AddressSpec{{Ipv4{0x0a000001}, 24}, {}, 0}));
+  assert_true(out[1] == (AddressSpec{{Ipv4{0x0a010001}, 16}, Ipv4{0x0a0100fe}, 0}));
   assert_false(out[2].has_value());
-  assert_true(out[3] == (AddressSpec{{{0x0a020001}, 24}, {}, 100}));
-  assert_true(out[4] == (AddressSpec{{{0x0a030001}, 24}, {0x0a030002}, 4094}));
+  assert_true(out[3] == (AddressSpec{{Ipv4{0x0a020001}, 24}, {}, 100}));
+  assert_true(out[4] == (AddressSpec{{Ipv4{0x0a030001}, 24}, Ipv4{0x0a030002}, 4094}));
+}
+
+static void addresses__of_ipv6(void **) {
+  std::vector<std::optional<AddressSpec>> out;
+  std::string error;
+  assert_true(parse_addresses("fd00::1/64;fd00::1/64,fd00::9;fd00::1/64,fe80::1,100;10.0.0.1/24",
+                              out, error));
+  Ip own, gateway, router;
+  assert_true(parse_ip("fd00::1", own) && parse_ip("fd00::9", gateway) &&
+              parse_ip("fe80::1", router));
+  assert_true(out[0] == (AddressSpec{{own, 64}, {}, 0}));
+  assert_true(out[1] == (AddressSpec{{own, 64}, gateway, 0}));
+  assert_true(out[2] == (AddressSpec{{own, 64}, router, 100}));
+  for (const char *text :
+       {"fd00::1", "fd00::1/129", "fd00::/64", "::1/128", "ff02::1/64", "fe80::1/64", "::/64",
+        "::ffff:10.0.0.1/120", "fd00::1/64,fd01::1", "fd00::1/64,fd00::1", "fd00::1/64,10.0.0.1",
+        "10.0.0.1/24,fe80::1", "fd00::1/64,ff02::2", "fe80::1%eth0/64"}) {
+    assert_false(parse_addresses(text, out, error));
+    expect_says(error, {"FI_DPDKX_ADDR", text, "allowed", "address/prefix"});
+  }
 }
 
 static void addresses__faults_name_setting_value_and_what_is_allowed(void **) {
@@ -108,8 +128,11 @@ static void neighbours__forms_and_faults(void **) {
       parse_neighbours("10.0.0.2=02:00:00:00:00:02; 10.0.0.3=02:00:00:00:00:03", out, error));
   assert_int_equal(out.size(), 2);
   assert_true(out[1].first == Ipv4{0x0a000003});
-  for (const char *text : {"10.0.0.2", "10.0.0.2=", "10.0.0.2=ff:ff:ff:ff:ff:ff",
-                           "10.0.0.2=00:00:00:00:00:00", "224.0.0.1=02:00:00:00:00:02"}) {
+  assert_true(parse_neighbours("fd00::2=02:00:00:00:00:02;fe80::1=02:00:00:00:00:03", out, error));
+  assert_string_equal(to_string(out[1].first).c_str(), "fe80::1");
+  for (const char *text :
+       {"10.0.0.2", "10.0.0.2=", "10.0.0.2=ff:ff:ff:ff:ff:ff", "10.0.0.2=00:00:00:00:00:00",
+        "224.0.0.1=02:00:00:00:00:02", "ff02::1=02:00:00:00:00:02"}) {
     assert_false(parse_neighbours(text, out, error));
     expect_says(error, {"FI_DPDKX_NEIGHBORS", text, "allowed"});
   }
@@ -119,7 +142,7 @@ static void any_text__is_read_or_refused_with_a_reason(void **) {
   assert_true(rc::check("settings of random pieces", [] {
     auto pieces = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
         "eth0", "net_", "memif", "xdp:", "01:00.0", "0000:", ",", "=", ";", " ", "10.0.0.1", "/24",
-        "-", "99999999999", "\xff", "iface=", "02:00:00:00:00:01"));
+        "fd00::", "fe80::1", "-", "99999999999", "\xff", "iface=", "02:00:00:00:00:01"));
     std::string text;
     for (const auto &piece : pieces)
       text += piece;
@@ -142,6 +165,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(devices__nothing),
     cmocka_unit_test(devices__faults_name_setting_value_and_what_is_allowed),
     cmocka_unit_test(addresses__forms),
+    cmocka_unit_test(addresses__of_ipv6),
     cmocka_unit_test(addresses__faults_name_setting_value_and_what_is_allowed),
     cmocka_unit_test(neighbours__forms_and_faults),
     cmocka_unit_test(any_text__is_read_or_refused_with_a_reason),

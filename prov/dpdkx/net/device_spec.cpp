@@ -102,16 +102,26 @@ bool parse_device(std::string_view entry, DeviceSpec &out, std::string &error) {
   return true;
 }
 
+// A link-local address would need the interface's name with it, which nothing above the
+// device has a place for.
+bool is_endpoint(const Ip &ip) { return ip.is_host() && !ip.is_link_local(); }
+
+// IPv6 routers tell others their link-local address.
+bool is_gateway(const AddressSpec &spec) {
+  const auto &network = spec.network;
+  return spec.gateway.is_host() && spec.gateway != network.address &&
+         (network.contains(spec.gateway) ||
+          (spec.gateway.is_link_local() && !network.address.is_v4()));
+}
+
 bool parse_address(std::string_view entry, AddressSpec &out) {
   out = {};
   auto rest = entry;
-  if (!parse_ipv4_network(cut(rest, ","), out.network) || !out.network.address.is_host() ||
+  if (!parse_network(cut(rest, ","), out.network) || !is_endpoint(out.network.address) ||
       out.network.is_reserved(out.network.address))
     return false;
   auto gateway = cut(rest, ",");
-  if (!gateway.empty() &&
-      (!parse_ipv4(gateway, out.gateway) || !out.gateway.is_host() ||
-       !out.network.contains(out.gateway) || out.gateway == out.network.address))
+  if (!gateway.empty() && (!parse_ip(gateway, out.gateway) || !is_gateway(out)))
     return false;
   auto vlan = cut(rest, ",");
   if (!vlan.empty() && (!parse_number(vlan, out.vlan) || out.vlan == 0 || out.vlan > 4094))
@@ -178,7 +188,7 @@ bool parse_neighbours(std::string_view setting, std::vector<FixedNeighbour> &out
   return for_each_entry(setting, [&](std::string_view entry) {
     auto rest = entry;
     auto &[ip, mac] = out.emplace_back();
-    if (parse_ipv4(cut(rest, "="), ip) && ip.is_host() && parse_mac(rest, mac) &&
+    if (parse_ip(cut(rest, "="), ip) && ip.is_host() && parse_mac(rest, mac) &&
         !mac.is_multicast() && !mac.is_zero())
       return true;
     error = fault("FI_DPDKX_NEIGHBORS", entry, "not a neighbour",
