@@ -82,7 +82,7 @@ Drop check_ip_header(Bytes packet, const LocalSide &local, ReceivedFrame &out, s
     return Drop::ip_header;
   if (total > packet.size())
     return Drop::truncated;
-  if (!checksum_holds(packet.first(ipv4_size)))
+  if (!ipv4_checksum_holds(p))
     return Drop::ip_checksum;
   if (load_be32(p + 16) != local.v4.value)
     return Drop::other_ip;

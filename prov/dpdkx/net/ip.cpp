@@ -29,22 +29,6 @@ bool rest_is(const Ip &ip, unsigned first, bool value) {
 
 } // namespace
 
-bool Ip::is_any() const { return is_v4() ? v4().is_any() : *this == Ip{}; }
-
-bool Ip::is_loopback() const {
-  constexpr Ip loopback{
-      std::array<std::uint8_t, 16>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
-  return is_v4() ? v4().is_loopback() : *this == loopback;
-}
-
-bool Ip::is_multicast() const { return is_v4() ? v4().is_multicast() : bytes[0] == 0xff; }
-
-bool Ip::is_link_local() const { return bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80; }
-
-bool Ip::is_host() const {
-  return is_v4() ? v4().is_host() : !is_any() && !is_loopback() && !is_multicast();
-}
-
 Ip solicited_node(const Ip &ip) {
   Ip group{std::array<std::uint8_t, 16>{0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff}};
   std::copy(ip.bytes.begin() + 13, ip.bytes.end(), group.bytes.begin() + 13);
@@ -54,12 +38,6 @@ Ip solicited_node(const Ip &ip) {
 Mac group_mac(const Ip &group) {
   const auto &b = group.bytes;
   return {{0x33, 0x33, b[12], b[13], b[14], b[15]}};
-}
-
-std::uint64_t hash_key(const Ip &ip) {
-  std::uint64_t half[2];
-  std::memcpy(half, ip.bytes.data(), sizeof(half));
-  return half[0] * 0x9e3779b97f4a7c15 ^ half[1];
 }
 
 std::string to_string(const Ip &ip) {

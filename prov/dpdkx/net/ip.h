@@ -38,27 +38,38 @@ struct Ip {
   }
   void store(std::byte *to) const { std::memcpy(to, bytes.data(), size); }
 
-  bool is_v4() const {
-    constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    return std::memcmp(bytes.data(), mapped.data(), mapped.size()) == 0;
-  }
+  bool is_v4() const { return half(0) == 0 && (half(8) & 0xffffffff) == 0xffff0000; }
   Ipv4 v4() const { // meaningful if is_v4()
     std::uint32_t value;
     std::memcpy(&value, bytes.data() + 12, sizeof(value));
     return {__builtin_bswap32(value)};
   }
 
-  bool is_any() const; // 0.0.0.0 or ::
-  bool is_loopback() const;
-  bool is_multicast() const;
-  bool is_link_local() const; // fe80::/10; means nothing without an interface
+  bool is_any() const { return is_v4() ? v4().is_any() : half(0) == 0 && half(8) == 0; }
+  bool is_loopback() const {
+    return is_v4() ? v4().is_loopback() : half(0) == 0 && half(8) == std::uint64_t{1} << 56;
+  }
+  bool is_multicast() const { return is_v4() ? v4().is_multicast() : bytes[0] == 0xff; }
+  // fe80::/10; means nothing without an interface
+  bool is_link_local() const { return bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80; }
   // Could be the address of one host. Link-local ones could.
-  bool is_host() const;
+  bool is_host() const {
+    return is_v4() ? v4().is_host() : !is_any() && !is_loopback() && !is_multicast();
+  }
 
   Address with_port(std::uint16_t port) const { return {bytes, port}; }
   static Ip of(const Address &address) { return Ip(address.ip); }
 
-  friend bool operator==(const Ip &, const Ip &) = default;
+  // Eight bytes as the machine reads them.
+  std::uint64_t half(std::size_t from) const {
+    std::uint64_t word;
+    std::memcpy(&word, bytes.data() + from, sizeof(word));
+    return word;
+  }
+
+  friend bool operator==(const Ip &a, const Ip &b) {
+    return a.half(0) == b.half(0) && a.half(8) == b.half(8);
+  }
 };
 
 constexpr Ip all_nodes{
@@ -68,7 +79,7 @@ Ip solicited_node(const Ip &);
 // Where frames to an IPv6 group go (RFC 2464, 7).
 Mac group_mac(const Ip &group);
 
-std::uint64_t hash_key(const Ip &);
+inline std::uint64_t hash_key(const Ip &ip) { return ip.half(0) * 0x9e3779b97f4a7c15 ^ ip.half(8); }
 
 std::string to_string(const Ip &);                 // "10.0.0.1", "fd00::1"
 bool parse_ip(std::string_view text, Ip &out);     // without a scope; no IPv4-mapped IPv6

@@ -152,7 +152,7 @@ void EthdevDevice::dispatch(rte_mbuf *packet, EthdevPort &poller, rte_mbuf **out
   if (packet->next != nullptr || ip_checksum == RTE_MBUF_F_RX_IP_CKSUM_BAD ||
       udp_checksum == RTE_MBUF_F_RX_L4_CKSUM_BAD)
     return drop(packet, net::Drop::offload);
-  net::ReceivedFrame frame;
+  auto &frame = parsed_;
   auto *data = rte_pktmbuf_mtod(packet, std::byte *);
   if (auto why = net::parse_frame({data, packet->data_len}, local_, frame); why != net::Drop::none)
     return drop(packet, why);

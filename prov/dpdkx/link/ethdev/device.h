@@ -103,6 +103,7 @@ private:
   mutable BurstLock receive_lock_;
   std::array<std::unique_ptr<Page>, 256> ports_;
   std::vector<std::uint16_t> open_ports_;
+  net::ReceivedFrame parsed_; // the last; not cleared for each
   std::optional<net::NeighbourTable> neighbours_;
   std::vector<net::NeighbourTable::Request> requests_;
   Time now_{};                          // of the last tick
