@@ -5,7 +5,8 @@
 # same name, as the same NIC has on two hosts, so one environment serves both.
 # Needs root. Source this, then:
 #
-#   netns_up       makes the hosts; netns_down must run at exit
+#   netns_up [ipv6] makes the hosts, with IPv4 addresses alone or IPv6 ones alone; netns_down
+#                  must run at exit
 #   netns_a CMD... runs a command on the first host, netns_b on the second
 #   netns_down     ends what still runs on the hosts and removes them
 #
@@ -39,6 +40,11 @@ netns_possible() {
 }
 
 netns_up() {
+  if [[ ${1:-ipv4} == ipv6 ]]; then
+    NETNS_SUBNET=fd00:77::/64
+    NETNS_ADDRESS_A=fd00:77::1
+    NETNS_ADDRESS_B=fd00:77::2
+  fi
   NETNS_A=dpdkx-$$-a
   NETNS_B=dpdkx-$$-b
   export NETNS_A NETNS_B NETNS_ADDRESS_A NETNS_ADDRESS_B
@@ -48,8 +54,11 @@ netns_up() {
   local host
   for host in A B; do
     local name=NETNS_$host address=NETNS_ADDRESS_$host
-    ip -n "${!name}" address add "${!address}/${NETNS_SUBNET#*/}" dev "$NETNS_DEVICE"
     ip -n "${!name}" link set "$NETNS_DEVICE" up
+    # Nobody else can have the address: it need not be tried first.
+    local flags=()
+    if [[ ${!address} == *:* ]]; then flags=(nodad); fi
+    ip -n "${!name}" address add "${!address}/${NETNS_SUBNET#*/}" dev "$NETNS_DEVICE" "${flags[@]}"
     ip -n "${!name}" link set lo up
   done
 }

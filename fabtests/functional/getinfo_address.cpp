@@ -45,7 +45,16 @@ bytes destination(const fi_info &i) {
   return p ? bytes(p, p + i.dest_addrlen) : bytes{};
 }
 
-std::string own_node() { return config().node.empty() ? "127.0.0.1" : config().node; }
+bool is_ipv6() { return find_info({})->addr_format == FI_SOCKADDR_IN6; }
+
+// Of the family that the provider chooses by itself.
+std::string own_node() {
+  const char *loopback = is_ipv6() ? "::1" : "127.0.0.1";
+  return config().node.empty() ? loopback : config().node;
+}
+
+// The format whose addresses are as long as socket_address() makes them.
+std::uint32_t own_format() { return is_ipv6() ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN; }
 
 void set_address(void *&address, std::size_t &size, const bytes &value) {
   address = std::malloc(value.size());
@@ -86,7 +95,8 @@ CASE(destination_node_and_service, .ranks = 1) {
 
 CASE(text_as_node, .ranks = 1) {
   const info_ptr hints = socket_hints();
-  const std::string text = "fi_sockaddr_in://" + own_node() + ":23456";
+  const std::string text = is_ipv6() ? "fi_sockaddr_in6://[" + own_node() + "]:23456"
+                                     : "fi_sockaddr_in://" + own_node() + ":23456";
   const auto a = ask(text.c_str(), nullptr, FI_SOURCE, hints.get());
   CHECK_OK(a.code);
   CHECK(source(*a.list) == socket_address(own_node(), 23456));
@@ -94,7 +104,7 @@ CASE(text_as_node, .ranks = 1) {
 
 CASE(source_in_hints, .ranks = 1) {
   const info_ptr hints = socket_hints();
-  hints->addr_format = FI_SOCKADDR_IN;
+  hints->addr_format = own_format();
   set_address(hints->src_addr, hints->src_addrlen, socket_address(own_node(), 23457));
   const auto a = ask(nullptr, nullptr, 0, hints.get());
   CHECK_OK(a.code);
@@ -103,7 +113,7 @@ CASE(source_in_hints, .ranks = 1) {
 
 CASE(destination_in_hints, .ranks = 1) {
   const info_ptr hints = socket_hints();
-  hints->addr_format = FI_SOCKADDR_IN;
+  hints->addr_format = own_format();
   set_address(hints->dest_addr, hints->dest_addrlen, socket_address(own_node(), 23458));
   const auto a = ask(nullptr, nullptr, 0, hints.get());
   CHECK_OK(a.code);
