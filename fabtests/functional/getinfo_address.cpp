@@ -152,6 +152,29 @@ CASE(formats, .ranks = 1) {
   }
 }
 
+// A domain with addresses of both is told once for each; who asks for one gets that.
+CASE(both_ip_versions, .ranks = 1) {
+  const info_ptr hints = socket_hints();
+  const auto all = ask(nullptr, nullptr, 0, hints.get());
+  CHECK_OK(all.code);
+  const fi_info *v4 = all.list.get(), *v6 = v4->next;
+  if (v4->addr_format != FI_SOCKADDR_IN || !v6 || v6->addr_format != FI_SOCKADDR_IN6)
+    skip("the domain has no addresses of both IP versions");
+  CHECK_EQ(std::string(v4->domain_attr->name), std::string(v6->domain_attr->name));
+  for (const fi_info *wanted : {v4, v6}) {
+    hints->addr_format = wanted->addr_format;
+    const auto one = ask(nullptr, nullptr, 0, hints.get());
+    CHECK_OK(one.code);
+    CHECK(one.list->next == nullptr && source(*one.list) == source(*wanted));
+    hints->addr_format = FI_FORMAT_UNSPEC;
+    const auto by_source = ask(host_of(source(*wanted)).c_str(), "0", FI_SOURCE, hints.get());
+    CHECK_OK(by_source.code);
+    CHECK(by_source.list->next == nullptr && source(*by_source.list) == source(*wanted));
+    const endpoint e(std::make_shared<fabric_and_domain>(info_ptr(fi_dupinfo(wanted))), {});
+    CHECK_EQ(host_of(e.name()), host_of(source(*wanted)));
+  }
+}
+
 // An endpoint that is opened from it has the address.
 CASE(endpoint_gets_the_address, .ranks = 1) {
   const info_ptr hints = socket_hints();

@@ -44,8 +44,8 @@ constexpr Setting table[] = {
      SettingKind::text,
      {},
      "",
-     "for each device address/prefix[,gateway[,vlan]], separated by ';', or '-' where the kernel "
-     "has the address",
+     "for each device address/prefix[,gateway[,vlan]], IPv4 or IPv6, separated by ';', or '-' "
+     "where the kernel has the address",
      [](Settings &settings, const SettingValue &value, std::string &error) {
        return net::parse_addresses(value.text, settings.addresses, error);
      }},

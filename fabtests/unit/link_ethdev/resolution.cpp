@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // Who answers whom: the device and the kernels on both sides of it, by ARP and by neighbour
 // discovery.
+#include "dpdkx/link/ethdev/loader.h"
 #include "dpdkx/net/frame.h"
 #include "unit/link_ethdev/hosts.h"
 
@@ -209,6 +210,11 @@ static void devices__of_both_families_on_one_interface(void **) {
       what.family = v6 ? net::Family::v4 : net::Family::v6;
       std::string error;
       CHECK(fail_to_open(what, {}, error) == -EBUSY);
+      CHECK(error.find("IP version") != std::string::npos);
+      const std::vector<link::DeviceRequest> list{what};
+      std::size_t index = 0;
+      CHECK(link::open_first_free(*dpdkx_ethdev_module(), list, {}, device, index, error) ==
+            -EBUSY);
       CHECK(error.find("IP version") != std::string::npos);
     };
   };
