@@ -5,8 +5,8 @@
 # same name, as the same NIC has on two hosts, so one environment serves both.
 # Needs root. Source this, then:
 #
-#   netns_up [ipv6] makes the hosts, with IPv4 addresses alone or IPv6 ones alone; netns_down
-#                  must run at exit
+#   netns_ipv6     from now on hosts have IPv6 addresses alone, instead of IPv4 ones
+#   netns_up       makes the hosts; netns_down must run at exit
 #   netns_a CMD... runs a command on the first host, netns_b on the second
 #   netns_down     ends what still runs on the hosts and removes them
 #
@@ -39,12 +39,13 @@ netns_possible() {
   ip netns del "$probe"
 }
 
+netns_ipv6() {
+  NETNS_SUBNET=fd00:77::/64
+  NETNS_ADDRESS_A=fd00:77::1
+  NETNS_ADDRESS_B=fd00:77::2
+}
+
 netns_up() {
-  if [[ ${1:-ipv4} == ipv6 ]]; then
-    NETNS_SUBNET=fd00:77::/64
-    NETNS_ADDRESS_A=fd00:77::1
-    NETNS_ADDRESS_B=fd00:77::2
-  fi
   NETNS_A=dpdkx-$$-a
   NETNS_B=dpdkx-$$-b
   export NETNS_A NETNS_B NETNS_ADDRESS_A NETNS_ADDRESS_B
