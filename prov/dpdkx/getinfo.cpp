@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <span>
 
 namespace dpdkx {
 
@@ -50,10 +51,9 @@ bool is_domain(const Settings &settings, const char *name) {
                      [name](const net::DeviceSpec &spec) { return spec.text == name; });
 }
 
-bool device_candidate(const Settings &settings, const char *name, net::Family preferred,
-                      Candidate &out) {
-  const auto requests = settings.device_requests(preferred);
-  std::size_t i = 0;
+// The device that a process would get now, by its place in the list; false: none.
+bool find_device(std::span<const link::DeviceRequest> requests, const char *name, std::size_t &i) {
+  i = 0;
   if (name) {
     while (requests[i].spec.text != name) // which there is
       ++i;
@@ -63,33 +63,34 @@ bool device_candidate(const Settings &settings, const char *name, net::Family pr
             "for each process of the host (kernel interfaces by af_packet are shared)\n");
     return false;
   }
-  const auto &[spec, address, family] = requests[i];
-  net::DeviceDescription description;
-  std::string error;
-  if (net::describe_device(spec, address, family, settings.device_options.mtu, description,
-                           error) != 0) {
-    FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
-    return false;
-  }
-  out = {spec.text, description.address.address.with_port(0),
-         [spec = spec, description] { return make_nic(spec, description); }};
   return true;
 }
 
-// The device that a process would get now: once for each family that it has an address of,
-// unless the call is about one of them.
+// Once for each family that it has an address of, unless the call is about one of them.
 void add_device(const Settings &settings, const char *name, const Wanted &wanted,
                 std::vector<Candidate> &out) {
+  const auto requests = settings.device_requests(net::Family::v4);
+  std::size_t i;
+  if (!find_device(requests, name, i))
+    return;
+  const auto &spec = requests[i].spec;
   const auto family = wanted.family();
   for (const net::Family preferred : {net::Family::v4, net::Family::v6}) {
-    if (family && *family != preferred)
+    if (family && *family != preferred && !requests[i].address)
       continue;
-    Candidate candidate;
-    if (!device_candidate(settings, name, preferred, candidate))
+    net::DeviceDescription description;
+    std::string error;
+    if (net::describe_device(spec, requests[i].address, preferred, settings.device_options.mtu,
+                             description, error) != 0) {
+      FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
       return;
-    const bool again = !out.empty() && out.back().address == candidate.address;
-    if (!again && wanted.suits_device(candidate.address))
-      out.push_back(std::move(candidate));
+    }
+    const Address own = description.address.address.with_port(0);
+    const bool again = !out.empty() && out.back().address == own;
+    if (!again && wanted.suits_device(own))
+      out.push_back({spec.text, own, [spec, description] { return make_nic(spec, description); }});
+    if (requests[i].address)
+      return; // the setting's, and no other
   }
 }
 

@@ -271,6 +271,33 @@ static void fixed__neighbours_of_the_kernel_are_known(void **) {
   });
 }
 
+static void tap__kernel_at_the_other_end_is_found(void **) {
+  // Its driver takes a list of groups, as those of NICs do.
+  for (bool v6 : {false, true})
+    run({.addresses = false, .v6 = v6}, {[](Host &host) {
+          std::shared_ptr<link::Device> device;
+          std::string error;
+          const auto what = request("net_tap0,iface=dpxt", host.setting());
+          if (dpdkx_ethdev_module()->open_device(what, {}, device, error) != 0)
+            throw Skip(error);
+          const auto peer = to_string(host.peer_ip()) + (host.v6() ? "/64 nodad" : "/24");
+          CHECK(shell("ip link set dpxt up && ip addr add " + peer + " dev dpxt"));
+          Socket udp(family_of(host), SOCK_DGRAM);
+          Name own(host.peer_ip(), 7000), to(host.ip(), 5000);
+          CHECK(bind(udp.fd(), own.get(), own.size) == 0);
+          End end(device, 5000);
+          // The kernel asks for us before we know it.
+          CHECK(sendto(udp.fd(), "x", 1, 0, to.get(), to.size) == 1);
+          CHECK(end.receive().source == at(host.peer_ip(), 7000));
+          const auto path = end.connect(at(host.peer_ip(), 7000));
+          end.send(path, pattern(100, 1));
+          std::vector<std::byte> got(100);
+          pollfd waiter{udp.fd(), POLLIN, 0};
+          CHECK(poll(&waiter, 1, 10000) == 1);
+          CHECK(recv(udp.fd(), got.data(), got.size(), 0) == 100 && got == pattern(100, 1));
+        }});
+}
+
 static void hostile__advertisements_are_counted_and_change_nothing(void **) {
   run({.v6 = true}, {[](Host &host) {
                        auto device = open(request(host.interface()));
@@ -318,6 +345,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(device__takes_the_family_that_there_is),
     cmocka_unit_test(groups__are_joined_where_the_kernel_is_not_in_them),
     cmocka_unit_test(fixed__neighbours_of_the_kernel_are_known),
+    cmocka_unit_test(tap__kernel_at_the_other_end_is_found),
     cmocka_unit_test(hostile__advertisements_are_counted_and_change_nothing),
 };
 static const unit::Group group{"ethdev_resolution", cases};
