@@ -35,9 +35,9 @@ inline bool checksum_holds(std::span<const std::byte> bytes) {
 // The same for an IPv4 header without options, whose 20 bytes are looked at in each packet.
 inline bool ipv4_checksum_holds(const std::byte *header) {
   std::uint64_t sum = 0;
-  for (int i = 0; i < 5; ++i) {
+  for (std::size_t at = 0; at < 20; at += 4) {
     std::uint32_t word;
-    std::memcpy(&word, header + 4 * i, sizeof(word));
+    std::memcpy(&word, header + at, sizeof(word));
     sum += word; // in whatever byte order: a sum of ones is one in each
   }
   return checksum_finish(sum) == 0;

@@ -76,7 +76,7 @@ void UdpEncapsulation::write_ipv6(std::byte *at, const Mac &to_mac, const Ip &to
   if (checksum_later_)
     return;
   // The length counts twice: in the header, and among what is put before it.
-  auto sum = checksum_add(sum_ + to_port + 2u * udp_len, {ip + 8 + Ip::size, Ip::size});
+  auto sum = checksum_add(sum_ + to_port + udp_len + udp_len, {ip + 8 + Ip::size, Ip::size});
   auto checksum = checksum_finish(checksum_add(sum, {udp + udp_size, payload_len}));
   store_be16(udp + 6, checksum ? checksum : 0xffff);
 }
