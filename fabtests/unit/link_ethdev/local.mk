@@ -6,5 +6,6 @@ unit_link_ethdev_sources = \
 	fabtests/unit/link_ethdev/hosts.cpp \
 	fabtests/unit/link_ethdev/hosts.h \
 	fabtests/unit/link_ethdev/memif.cpp \
+	fabtests/unit/link_ethdev/resolution.cpp \
 	fabtests/unit/link_ethdev/traffic.cpp \
 	prov/dpdkx/link/ethdev/loader.cpp

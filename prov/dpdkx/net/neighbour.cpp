@@ -7,11 +7,11 @@ namespace dpdkx::net {
 
 namespace {
 constexpr Time not_yet = Time::min();    // set when the first tick comes
-constexpr unsigned direct_questions = 3; // to the address last known, before broadcasts
+constexpr unsigned direct_questions = 3; // to the address last known, before all are asked
 } // namespace
 
-Neighbour &NeighbourTable::find_or_add(Ipv4 ip) {
-  if (auto at = index_.find(ip.value); at != FlatMap::none)
+Neighbour &NeighbourTable::find_or_add(const Ip &ip) {
+  if (auto at = index_.find(ip); at != FlatMapOf<Ip>::none)
     return all_[at];
   if (unused_.empty()) {
     if (unused_.capacity() <= all_.size()) // remove() must not fail
@@ -19,7 +19,7 @@ Neighbour &NeighbourTable::find_or_add(Ipv4 ip) {
     all_.emplace_back();
     unused_.push_back(static_cast<std::uint32_t>(all_.size() - 1));
   }
-  index_.insert(ip.value, unused_.back());
+  index_.insert(ip, unused_.back());
   auto &neighbour = all_[unused_.back()];
   unused_.pop_back();
   neighbour.ip_ = ip;
@@ -27,7 +27,7 @@ Neighbour &NeighbourTable::find_or_add(Ipv4 ip) {
   return neighbour;
 }
 
-Neighbour &NeighbourTable::acquire(Ipv4 ip) {
+Neighbour &NeighbourTable::acquire(const Ip &ip) {
   auto &neighbour = find_or_add(ip);
   if (!neighbour.resolved() && !neighbour.asking_) {
     neighbour.word_.store(0, std::memory_order_release);
@@ -43,18 +43,18 @@ void NeighbourTable::release(Neighbour &neighbour) {
     remove(neighbour);
 }
 
-void NeighbourTable::add_fixed(Ipv4 ip, const Mac &mac) {
+void NeighbourTable::add_fixed(const Ip &ip, const Mac &mac) {
   auto &neighbour = find_or_add(ip);
   neighbour.fixed_ = true;
   neighbour.word_.store(mac.word() | Neighbour::resolved_bit, std::memory_order_release);
   changed();
 }
 
-void NeighbourTable::learn(Ipv4 ip, const Mac &mac, Time now, bool new_too) {
-  auto at = index_.find(ip.value);
-  if (at == FlatMap::none && !(new_too && size() < settings_.max_unasked))
+void NeighbourTable::learn(const Ip &ip, const Mac &mac, Time now, bool new_too) {
+  auto at = index_.find(ip);
+  if (at == FlatMapOf<Ip>::none && !(new_too && size() < settings_.max_unasked))
     return;
-  auto &neighbour = at == FlatMap::none ? find_or_add(ip) : all_[at];
+  auto &neighbour = at == FlatMapOf<Ip>::none ? find_or_add(ip) : all_[at];
   if (neighbour.fixed_)
     return;
   neighbour.word_.store(mac.word() | Neighbour::resolved_bit, std::memory_order_release);
@@ -62,6 +62,18 @@ void NeighbourTable::learn(Ipv4 ip, const Mac &mac, Time now, bool new_too) {
   neighbour.since_ = now;
   neighbour.strange_.store(false, std::memory_order_relaxed);
   changed();
+}
+
+void NeighbourTable::learn_weakly(const Ip &ip, const Mac &mac, Time now) {
+  auto at = index_.find(ip);
+  if (at == FlatMapOf<Ip>::none || all_[at].fixed_)
+    return;
+  auto &neighbour = all_[at];
+  bool told = !mac.is_zero(), same = !told || mac == neighbour.mac();
+  if (neighbour.resolved() ? same : told)
+    learn(ip, told ? mac : neighbour.mac(), now, false);
+  else if (neighbour.resolved())
+    neighbour.note_heard(mac);
 }
 
 void NeighbourTable::ask(Neighbour &neighbour, Time from) {
@@ -143,8 +155,8 @@ void NeighbourTable::look_at_use(Neighbour &neighbour, Time now) {
 }
 
 void NeighbourTable::remove(Neighbour &neighbour) {
-  auto at = index_.find(neighbour.ip_.value);
-  index_.erase(neighbour.ip_.value);
+  auto at = index_.find(neighbour.ip_);
+  index_.erase(neighbour.ip_);
   unused_.push_back(at);
   neighbour.word_.store(0, std::memory_order_release);
   neighbour.asking_ = neighbour.in_use_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/link/ethdev/tap_socket.h"
 
+#include "dpdkx/net/bytes.h"
 #include "dpdkx/net/text.h"
 
 #include <algorithm>
@@ -85,12 +86,10 @@ private:
 // More ports than that are told by their range alone.
 constexpr std::size_t max_listed_ports = 64;
 
-std::vector<sock_filter> make_filter(net::Ipv4 ip, std::span<const std::uint16_t> ports) {
-  constexpr std::uint32_t ethertype = 12, ip_protocol = 23, ip_destination = 30, udp_port = 36;
-  FilterProgram program;
-  program.load_half(static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_PKTTYPE));
-  program.reject_if(PACKET_OUTGOING);
-  program.load_half(ethertype);
+constexpr std::uint32_t ethertype = 12;
+
+void pass_ipv4(FilterProgram &program, net::Ipv4 ip) {
+  constexpr std::uint32_t ip_protocol = 23, ip_destination = 30, udp_port = 36;
   program.accept_if(ETH_P_ARP);
   program.reject_unless(ETH_P_IP);
   program.load_word(ip_destination);
@@ -99,6 +98,30 @@ std::vector<sock_filter> make_filter(net::Ipv4 ip, std::span<const std::uint16_t
   program.accept_if(IPPROTO_ICMP);
   program.reject_unless(IPPROTO_UDP);
   program.load_half(udp_port); // IP options, which no peer sends, are told apart later
+}
+
+void pass_ipv6(FilterProgram &program, const net::Ip &ip) {
+  constexpr std::uint32_t next_header = 20, ip_destination = 38, udp_port = 56;
+  program.reject_unless(ETH_P_IPV6);
+  program.load_byte(next_header);
+  program.accept_if(IPPROTO_ICMPV6); // neighbours ask groups
+  program.reject_unless(IPPROTO_UDP);
+  for (std::uint32_t i = 0; i < net::Ip::size; i += 4) {
+    program.load_word(ip_destination + i);
+    program.reject_unless(net::load_be32(reinterpret_cast<const std::byte *>(&ip.bytes[i])));
+  }
+  program.load_half(udp_port);
+}
+
+std::vector<sock_filter> make_filter(const net::Ip &ip, std::span<const std::uint16_t> ports) {
+  FilterProgram program;
+  program.load_half(static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_PKTTYPE));
+  program.reject_if(PACKET_OUTGOING);
+  program.load_half(ethertype);
+  if (ip.is_v4())
+    pass_ipv4(program, ip.v4());
+  else
+    pass_ipv6(program, ip);
   if (ports.size() <= max_listed_ports) {
     for (auto port : ports)
       program.accept_if(port);
@@ -128,7 +151,7 @@ void TapSocket::find(unsigned interface_index) {
   before_ = {};
 }
 
-void TapSocket::filter(net::Ipv4 ip, std::span<const std::uint16_t> ports) {
+void TapSocket::filter(const net::Ip &ip, std::span<const std::uint16_t> ports) {
   if (!valid() || !packet_)
     return;
   auto code = make_filter(ip, ports);

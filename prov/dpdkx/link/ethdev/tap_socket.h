@@ -6,7 +6,7 @@
 // it keeps traffic that isn't ours from being copied and from filling the ring.
 #pragma once
 
-#include "dpdkx/net/ipv4.h"
+#include "dpdkx/net/ip.h"
 
 #include <cstdint>
 #include <span>
@@ -24,8 +24,10 @@ public:
   int fd() const { return fd_; } // the driver's: to poll, nothing else
 
   // From now on the device shows only what arrives for `ip` and these UDP ports,
-  // besides ARP and ICMP errors. af_packet only; else, and on failure, it shows everything.
-  void filter(net::Ipv4 ip, std::span<const std::uint16_t> ports);
+  // besides ARP, or for an
+  // IPv6 address all of ICMPv6, and ICMP errors. af_packet only; else, and on failure, it shows
+  // everything.
+  void filter(const net::Ip &ip, std::span<const std::uint16_t> ports);
 
 private:
   std::vector<int> before_;
