@@ -13,4 +13,6 @@ unit_net_sources = \
 	fabtests/unit/net/neighbour.cpp \
 	fabtests/unit/net/pci_device.cpp \
 	fabtests/unit/net/routes.cpp \
-	fabtests/unit/net/vdev_arguments.cpp
+	fabtests/unit/net/vdev_arguments.cpp \
+	fabtests/unit/op/allocations.cpp \
+	fabtests/unit/op/allocations.h

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/net/neighbour.h"
 
+#include "unit/op/allocations.h"
+
 #include <map>
+#include <new>
 #include <rapidcheck.h>
 #include <set>
 
@@ -27,9 +30,8 @@ struct World {
   // Turns of a millisecond; what was asked meanwhile is in sent.
   void run(Duration span) {
     sent.clear();
-    std::vector<NeighbourTable::Request> requests;
     for (auto end = now + span; now < end; now += 1ms) {
-      table.tick(now, requests);
+      const auto requests = table.tick(now);
       sent.insert(sent.end(), requests.begin(), requests.end());
     }
   }
@@ -232,15 +234,74 @@ static void tick__many_at_once_go_out_in_bursts_and_all_of_them(void **) {
   World world({.burst = 32});
   for (std::uint32_t i = 0; i < 5000; ++i)
     world.table.acquire(Ipv4{0x0a010000 + i});
-  std::vector<NeighbourTable::Request> requests;
   std::set<std::uint32_t> asked;
   for (int turn = 0; turn < 500; ++turn, world.now += 1ms) {
-    world.table.tick(world.now, requests);
+    const auto requests = world.table.tick(world.now);
     assert_true(requests.size() <= 32);
     for (const auto &request : requests)
       asked.insert(request.ip.v4().value);
   }
   assert_int_equal(asked.size(), 5000);
+}
+
+static void acquire__without_memory_is_as_if_it_had_not_been(void **) {
+  bool enough = false;
+  for (std::size_t number = 0; !enough; ++number) {
+    World world;
+    const allocations::Shortage shortage(number, 1);
+    try {
+      const allocations::Watch watch;
+      world.table.acquire(ip1);
+    } catch (const std::bad_alloc &) {
+      assert_int_equal(world.table.size(), 0);
+      assert_false(world.table.asking());
+      world.table.acquire(ip1);
+    }
+    enough = allocations::Shortage::counted() <= number;
+    world.run(1ms);
+    assert_int_equal(world.sent.size(), 1);
+  }
+}
+
+static void learn__forgets_new_ones_without_memory(void **) {
+  World world;
+  {
+    const allocations::Shortage shortage(0, 1000);
+    const allocations::Watch watch;
+    world.table.learn(ip1, mac1, world.now, true);
+  }
+  assert_int_equal(world.table.size(), 0);
+  world.table.learn(ip1, mac1, world.now, true);
+  assert_true(world.table.acquire(ip1).resolved());
+}
+
+// All that has its room when a neighbour is added: to be asked for, again too, and to go.
+static void table__takes_no_memory_after_acquire(void **) {
+  constexpr std::uint32_t count = 100;
+  World world({.resolve_timeout = 1s, .reachable = 5s});
+  std::vector<Neighbour *> users;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    users.push_back(&world.table.acquire(Ipv4{ip1.value + i}));
+    world.table.learn(users.back()->ip(), mac1, world.now, false);
+  }
+  world.run(1ms);
+  assert_false(world.table.asking());
+  const allocations::Shortage shortage(0, 1000);
+  std::size_t asked = 0;
+  {
+    const allocations::Watch watch;
+    for (auto *user : users)
+      user->note_heard(mac2);
+    for (auto end = world.now + 2s; world.now < end; world.now += 1ms)
+      asked += world.table.tick(world.now).size();
+    for (auto *user : users)
+      world.table.release(*user);
+    for (auto end = world.now + 10s; world.now < end; world.now += 1ms)
+      world.table.tick(world.now);
+  }
+  assert_true(asked >= count);
+  assert_int_equal(world.table.size(), 0);
+  assert_int_equal(allocations::Shortage::counted(), 0);
 }
 
 static void table__against_a_model(void **) {
@@ -313,6 +374,9 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(neighbour__of_ipv6_is_as_good),
     cmocka_unit_test(release__keeps_resolved_ones_for_a_while),
     cmocka_unit_test(tick__many_at_once_go_out_in_bursts_and_all_of_them),
+    cmocka_unit_test(acquire__without_memory_is_as_if_it_had_not_been),
+    cmocka_unit_test(learn__forgets_new_ones_without_memory),
+    cmocka_unit_test(table__takes_no_memory_after_acquire),
     cmocka_unit_test(table__against_a_model),
 };
 static const unit::Group group{"neighbour", cases};

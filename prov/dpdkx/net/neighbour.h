@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 namespace dpdkx::net {
@@ -81,23 +82,25 @@ public:
     Mac to; // the address last known, or broadcast: whoever may have the address
   };
 
-  explicit NeighbourTable(const Settings &settings) : settings_(settings) {}
-
+  // These three may throw std::bad_alloc, the others never do: what they need is there before.
+  explicit NeighbourTable(const Settings &settings);
   // The neighbour stays valid until as many release() calls. The asking starts
-  // with the next tick. May throw std::bad_alloc.
+  // with the next tick.
   Neighbour &acquire(const Ip &);
+  void add_fixed(const Ip &, const Mac &); // never asked for, never changed
+
   void release(Neighbour &);
 
-  void add_fixed(const Ip &, const Mac &); // never asked for, never changed
   // The neighbour said so. `new_too`: it was a question to us, and who asks us is likely to
-  // be asked for; else only addresses that somebody has asked for are of interest.
+  // be asked for; else only addresses that somebody has asked for are of interest. A new one
+  // that there is no memory for is forgotten.
   void learn(const Ip &, const Mac &, Time now, bool new_too);
   // The same, but it takes no other address's place: it is looked into. A `mac` of zero: the
   // neighbour is there, and where hasn't changed.
   void learn_weakly(const Ip &, const Mac &, Time now);
 
-  // Fills `out` with what to send now.
-  void tick(Time now, std::vector<Request> &out);
+  // What to send now; valid until the next tick.
+  std::span<const Request> tick(Time now);
   Time next_tick() const { return next_tick_; }
 
   // Counts each change to resolved or failed, so that waiters look only after one.
@@ -106,9 +109,10 @@ public:
   bool asking() const { return !asking_.empty(); }
 
 private:
-  Neighbour &find_or_add(const Ip &);
+  Neighbour &find_or_add(const Ip &); // may throw std::bad_alloc
+  bool add_unasked(const Ip &);       // false: there are too many, or no memory
   void ask(Neighbour &, Time from);
-  void ask_due(Time now, std::vector<Request> &out);
+  void ask_due(Time now);
   Request question(Neighbour &, Time now);
   bool give_up(Neighbour &, Time now);
   void look_at_use(Time now);
@@ -119,8 +123,10 @@ private:
   const Settings settings_;
   std::deque<Neighbour> all_; // never shrinks: neighbours don't move
   FlatMapOf<Ip> index_;       // address to position in all_
+  // With room for all neighbours:
   std::vector<std::uint32_t> unused_;
   std::vector<Neighbour *> asking_;
+  std::vector<Request> requests_; // with room for a burst
   Time next_tick_ = Time::min(), next_sweep_ = Time::min();
   std::atomic<std::uint32_t> changes_{0};
 };

@@ -208,9 +208,11 @@ void EthdevDevice::handle_neighbour(const net::NeighbourMessage &message) {
   const auto &mac = message.sender_mac;
   if (message.sender == local_.ip) {
     if (!mac.is_zero() && mac != local_.mac && !std::exchange(warned_conflict_, true))
-      log(LogLevel::warn, "FI_DPDKX_ADDR: " + net::to_string(local_.ip) +
-                              " is also used by the host with the MAC address " +
-                              net::to_string(mac) + "; allowed: an address of our own");
+      log(LogLevel::warn, [&] {
+        return "FI_DPDKX_ADDR: " + net::to_string(local_.ip) +
+               " is also used by the host with the MAC address " + net::to_string(mac) +
+               "; allowed: an address of our own";
+      });
     return;
   }
   bool asked = message.question && message.target == local_.ip;
@@ -228,10 +230,11 @@ void EthdevDevice::handle_neighbour(const net::NeighbourMessage &message) {
 void EthdevDevice::handle_unreachable(const net::Unreachable &icmp) {
   if (!icmp.too_big || find_port(icmp.from_port) == nullptr || std::exchange(warned_mtu_, true))
     return;
-  log(LogLevel::warn,
-      "FI_DPDKX_MTU: packets of " + std::to_string(info_.mtu) + " bytes to " +
-          net::to_string(icmp.to) + " don't pass a router on the way; allowed: " +
-          (icmp.next_mtu ? "at most " + std::to_string(icmp.next_mtu) : std::string("less")));
+  log(LogLevel::warn, [&] {
+    return "FI_DPDKX_MTU: packets of " + std::to_string(info_.mtu) + " bytes to " +
+           net::to_string(icmp.to) + " don't pass a router on the way; allowed: " +
+           (icmp.next_mtu ? "at most " + std::to_string(icmp.next_mtu) : std::string("less"));
+  });
 }
 
 // --- out ---
@@ -270,8 +273,7 @@ void EthdevDevice::run_tick(Time now) {
   }
   if (answers_)
     announce(now);
-  neighbours_->tick(now, requests_);
-  for (const auto &request : requests_)
+  for (const auto &request : neighbours_->tick(now))
     send_control(
         [&](std::byte *at) { return net::write_question(at, local_, request.to, request.ip); });
   {

@@ -107,7 +107,6 @@ private:
   std::vector<std::uint16_t> open_ports_;
   net::ReceivedFrame parsed_; // the last; not cleared for each
   std::optional<net::NeighbourTable> neighbours_;
-  std::vector<net::NeighbourTable::Request> requests_;
   Time now_{};                          // of the last tick
   std::uint64_t ours_ = 0, others_ = 0; // frames seen
   bool filtering_ = false;

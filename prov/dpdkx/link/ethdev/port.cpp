@@ -2,6 +2,7 @@
 #include "dpdkx/link/ethdev/port.h"
 
 #include "dpdkx/base/log.h"
+#include "dpdkx/base/room.h"
 #include "dpdkx/link/ethdev/eal.h"
 #include "dpdkx/net/bytes.h"
 
@@ -50,14 +51,18 @@ int EthdevPort::open_path(const Address &peer, PathId &id) {
     return -EINVAL;
   if (!can_reach(ip))
     return -EHOSTUNREACH;
+  if (by_peer_.find(ip, peer.port) != PeerIndex::none)
+    return -EEXIST;
+  if (!make_room_for_path())
+    return -ENOMEM;
   try {
-    if (by_peer_.find(ip, peer.port) != PeerIndex::none)
-      return -EEXIST;
     auto *neighbour = device_->acquire_neighbour(ip);
     if (neighbour == nullptr) {
-      log(LogLevel::warn, "FI_DPDKX_ADDR: no route to " + net::to_string(ip) + " from " +
-                              net::to_string(network) +
-                              "; allowed: peers on that network, or a gateway in the setting");
+      log(LogLevel::warn, [&] {
+        return "FI_DPDKX_ADDR: no route to " + net::to_string(ip) + " from " +
+               net::to_string(network) +
+               "; allowed: peers on that network, or a gateway in the setting";
+      });
       return -EHOSTUNREACH;
     }
     id = add_path({ip, peer.port, PathState::opening, neighbour});
@@ -70,38 +75,46 @@ int EthdevPort::open_path(const Address &peer, PathId &id) {
 bool EthdevPort::can_reach(const net::Ip &ip) const {
   const auto &network = device_->info().address;
   if (ip.is_v4() == is_v6_) {
-    log(LogLevel::warn, "peer " + net::to_string(ip) + " is of another IP version than " +
-                            net::to_string(network) + ", the address of " +
-                            device_->info().link_name + "; allowed: peers of the endpoint's own");
+    log(LogLevel::warn, [&] {
+      return "peer " + net::to_string(ip) + " is of another IP version than " +
+             net::to_string(network) + ", the address of " + device_->info().link_name +
+             "; allowed: peers of the endpoint's own";
+    });
     return false;
   }
   if (ip.is_link_local() && !ip.is_v4()) {
-    log(LogLevel::warn, "peer " + net::to_string(ip) +
-                            " has a link-local address; allowed: one "
-                            "of " +
-                            net::to_string(network) + ", or one that is routed");
+    log(LogLevel::warn, [&] {
+      return "peer " + net::to_string(ip) + " has a link-local address; allowed: one of " +
+             net::to_string(network) + ", or one that is routed";
+    });
     return false;
   }
   // One's own address never goes to the wire; the others name no single host.
   return ip.is_host() && ip != device_->local().ip && !network.is_reserved(ip);
 }
 
+// What comes later with it, until it is closed, must not fail.
+bool EthdevPort::make_room_for_path() {
+  if (!unused_paths_.empty())
+    return true;
+  const auto n = paths_.size() + 1;
+  if (!make_room(paths_, n) || !make_room(unused_paths_, n) || !make_room(opening_, n))
+    return false;
+  paths_.emplace_back();
+  unused_paths_.push_back(static_cast<std::uint32_t>(n - 1));
+  return true;
+}
+
 PathId EthdevPort::add_path(const Path &path) {
-  if (unused_paths_.empty()) {
-    paths_.emplace_back();
-    unused_paths_.reserve(paths_.capacity()); // close_path() must not fail
-    unused_paths_.push_back(static_cast<std::uint32_t>(paths_.size() - 1));
-  }
   auto index = unused_paths_.back();
-  opening_.push_back(index);
   try {
     by_peer_.insert(path.ip, path.port, index);
-  } catch (...) {
-    opening_.pop_back();
+  } catch (const std::bad_alloc &) {
     device_->release_neighbour(*path.neighbour);
     throw;
   }
   unused_paths_.pop_back();
+  opening_.push_back(index);
   paths_[index] = path;
   seen_changes_ = device_->neighbour_changes() - 1; // look at it with the next poll_events()
   return PathId{index};
@@ -134,10 +147,12 @@ unsigned EthdevPort::poll_events(PathEvent *out, unsigned max, Time now) {
       return false;
     opening.state = up ? PathState::up : PathState::failed;
     if (!up)
-      log(LogLevel::warn, "peer " + net::to_string(opening.ip) +
-                              ": nobody has told its MAC address within FI_DPDKX_RESOLVE_TIMEOUT; "
-                              "is it up, and on the network of " +
-                              net::to_string(device_->info().address) + "?");
+      log(LogLevel::warn, [&] {
+        return "peer " + net::to_string(opening.ip) +
+               ": nobody has told its MAC address within FI_DPDKX_RESOLVE_TIMEOUT; is it up, and "
+               "on the network of " +
+               net::to_string(device_->info().address) + "?";
+      });
     out[n++] = {up ? PathEventKind::up : PathEventKind::failed, PathId{index},
                 up ? 0 : -EHOSTUNREACH};
     return true;

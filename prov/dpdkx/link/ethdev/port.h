@@ -66,7 +66,8 @@ private:
   Path &path(PathId id) { return paths_[static_cast<std::uint32_t>(id)]; }
   const Path &path(PathId id) const { return paths_[static_cast<std::uint32_t>(id)]; }
   bool can_reach(const net::Ip &) const; // tells if not
-  PathId add_path(const Path &);
+  bool make_room_for_path();
+  PathId add_path(const Path &); // may throw std::bad_alloc
 
   rte_mbuf *take_packet();
   void finish(rte_mbuf *, const net::Mac &to, const net::Ip &, std::uint16_t port,
@@ -84,7 +85,7 @@ private:
   PortGuard guard_;
 
   std::vector<Path> paths_;
-  std::vector<std::uint32_t> unused_paths_, opening_;
+  std::vector<std::uint32_t> unused_paths_, opening_; // with room for all paths
   PeerIndex by_peer_;
   std::uint32_t seen_changes_ = 0;
 

@@ -5,6 +5,7 @@
 #include "dpdkx/net/text.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
@@ -48,7 +49,11 @@ bool is_packet_ring(int fd, unsigned interface_index) {
 // These don't tell their interface.
 bool is_xdp(int fd) { return domain_of(fd) == AF_XDP; }
 
-// Classic BPF of tests that each end the program or fall through to the next.
+// More ports than that are told by their range alone.
+constexpr std::size_t max_listed_ports = 64;
+
+// Classic BPF of tests that each end the program or fall through to the next. Needs no memory,
+// as it is made while packets come in.
 class FilterProgram {
 public:
   void load_half(std::uint32_t at) { add(BPF_LD | BPF_H | BPF_ABS, at); }
@@ -69,22 +74,23 @@ public:
     reject();
   }
   void reject_unless_between(std::uint32_t low, std::uint32_t high) {
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, 1));
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, high, 0, 1));
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, 1));
+    add(BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, high, 0, 1));
     reject();
   }
-  std::vector<sock_filter> &code() { return code_; }
+  sock_fprog program() { return {size_, code_.data()}; }
 
 private:
-  void add(std::uint16_t code, std::uint32_t k) { code_.push_back(BPF_STMT(code, k)); }
-  void jump_equal(std::uint32_t value, std::uint8_t if_true, std::uint8_t if_false) {
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_true, if_false));
-  }
-  std::vector<sock_filter> code_;
-};
+  static constexpr std::size_t tests_of_address = 32; // at most
 
-// More ports than that are told by their range alone.
-constexpr std::size_t max_listed_ports = 64;
+  void add(const sock_filter &step) { code_[size_++] = step; }
+  void add(std::uint16_t code, std::uint32_t k) { add(BPF_STMT(code, k)); }
+  void jump_equal(std::uint32_t value, std::uint8_t if_true, std::uint8_t if_false) {
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_true, if_false));
+  }
+  std::array<sock_filter, tests_of_address + 2 * max_listed_ports> code_{};
+  unsigned short size_ = 0;
+};
 
 constexpr std::uint32_t ethertype = 12;
 
@@ -113,7 +119,7 @@ void pass_ipv6(FilterProgram &program, const net::Ip &ip) {
   program.load_half(udp_port);
 }
 
-std::vector<sock_filter> make_filter(const net::Ip &ip, std::span<const std::uint16_t> ports) {
+FilterProgram make_filter(const net::Ip &ip, std::span<const std::uint16_t> ports) {
   FilterProgram program;
   program.load_half(static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_PKTTYPE));
   program.reject_if(PACKET_OUTGOING);
@@ -131,7 +137,7 @@ std::vector<sock_filter> make_filter(const net::Ip &ip, std::span<const std::uin
     program.reject_unless_between(*low, *high);
     program.accept();
   }
-  return program.code();
+  return program;
 }
 
 } // namespace
@@ -154,8 +160,8 @@ void TapSocket::find(unsigned interface_index) {
 void TapSocket::filter(const net::Ip &ip, std::span<const std::uint16_t> ports) {
   if (!valid() || !packet_)
     return;
-  auto code = make_filter(ip, ports);
-  sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
+  auto filter = make_filter(ip, ports);
+  const sock_fprog program = filter.program();
   (void)setsockopt(fd_, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 

@@ -23,9 +23,8 @@ public:
   bool valid() const { return fd_ >= 0; }
   int fd() const { return fd_; } // the driver's: to poll, nothing else
 
-  // From now on the device shows only what arrives for `ip` and these UDP ports,
-  // besides ARP, or for an
-  // IPv6 address all of ICMPv6, and ICMP errors. af_packet only; else, and on failure, it shows
+  // From now on the device shows only what arrives for `ip` and these UDP ports, and besides ARP
+  // and ICMP, or with an IPv6 address ICMPv6. af_packet only; else, and on failure, it shows
   // everything.
   void filter(const net::Ip &ip, std::span<const std::uint16_t> ports);
 
