@@ -5,6 +5,7 @@
 # same name, as the same NIC has on two hosts, so one environment serves both.
 # Needs root. Source this, then:
 #
+#   netns_ipv6     from now on hosts have IPv6 addresses alone, instead of IPv4 ones
 #   netns_up       makes the hosts; netns_down must run at exit
 #   netns_a CMD... runs a command on the first host, netns_b on the second
 #   netns_down     ends what still runs on the hosts and removes them
@@ -38,6 +39,12 @@ netns_possible() {
   ip netns del "$probe"
 }
 
+netns_ipv6() {
+  NETNS_SUBNET=fd00:77::/64
+  NETNS_ADDRESS_A=fd00:77::1
+  NETNS_ADDRESS_B=fd00:77::2
+}
+
 netns_up() {
   NETNS_A=dpdkx-$$-a
   NETNS_B=dpdkx-$$-b
@@ -48,8 +55,11 @@ netns_up() {
   local host
   for host in A B; do
     local name=NETNS_$host address=NETNS_ADDRESS_$host
-    ip -n "${!name}" address add "${!address}/${NETNS_SUBNET#*/}" dev "$NETNS_DEVICE"
     ip -n "${!name}" link set "$NETNS_DEVICE" up
+    # Nobody else can have the address: it need not be tried first.
+    local flags=()
+    if [[ ${!address} == *:* ]]; then flags=(nodad); fi
+    ip -n "${!name}" address add "${!address}/${NETNS_SUBNET#*/}" dev "$NETNS_DEVICE" "${flags[@]}"
     ip -n "${!name}" link set lo up
   done
 }

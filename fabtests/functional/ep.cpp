@@ -2,6 +2,7 @@
 //
 // An endpoint's life: what it needs before it is enabled, its name and options, cancelling, closing
 // in the right and the wrong order, op tables without holes.
+#include "common/address.h"
 #include "common/case.h"
 #include "common/forms.h"
 #include "common/process_state.h"
@@ -330,6 +331,22 @@ CASE(several_domains, .ranks = 1) {
     all[i]->tx().wait_ok(sends[i], "send");
     verify(in[i].span(), 1);
   }
+}
+
+// An address vector of FI_SOCKADDR_IN6 takes both. The other one leads nowhere, which is told.
+CASE(peer_of_the_other_ip_version, .ranks = 1) {
+  const info_ptr hints = make_hints({});
+  hints->addr_format = FI_SOCKADDR_IN6;
+  info_ptr list;
+  if (get_info(hints.get(), {}, list) == -FI_ENODATA)
+    skip("the provider lacks FI_SOCKADDR_IN6");
+  endpoint e(std::make_shared<fabric_and_domain>(info_ptr(fi_dupinfo(list.get()))), {});
+  const bool is_ipv4 = host_of(e.name()).starts_with("::ffff:");
+  const fi_addr_t other =
+      e.add(socket_address(is_ipv4 ? "2001:db8::7" : "::ffff:198.51.100.7", 20'000));
+  op o;
+  POST(e, fi_send(e.ep(), nullptr, 0, nullptr, other, &o));
+  CHECK_EQ(e.tx().wait(o, "a send that can't arrive").err, FI_EHOSTUNREACH);
 }
 
 // Applications call what a table offers without looking; a slot must answer, if only -FI_ENOSYS.

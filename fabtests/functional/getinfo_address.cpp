@@ -45,7 +45,16 @@ bytes destination(const fi_info &i) {
   return p ? bytes(p, p + i.dest_addrlen) : bytes{};
 }
 
-std::string own_node() { return config().node.empty() ? "127.0.0.1" : config().node; }
+bool is_ipv6() { return find_info({})->addr_format == FI_SOCKADDR_IN6; }
+
+// Of the family that the provider chooses by itself.
+std::string own_node() {
+  const char *loopback = is_ipv6() ? "::1" : "127.0.0.1";
+  return config().node.empty() ? loopback : config().node;
+}
+
+// The format whose addresses are as long as socket_address() makes them.
+std::uint32_t own_format() { return is_ipv6() ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN; }
 
 void set_address(void *&address, std::size_t &size, const bytes &value) {
   address = std::malloc(value.size());
@@ -86,7 +95,8 @@ CASE(destination_node_and_service, .ranks = 1) {
 
 CASE(text_as_node, .ranks = 1) {
   const info_ptr hints = socket_hints();
-  const std::string text = "fi_sockaddr_in://" + own_node() + ":23456";
+  const std::string text = is_ipv6() ? "fi_sockaddr_in6://[" + own_node() + "]:23456"
+                                     : "fi_sockaddr_in://" + own_node() + ":23456";
   const auto a = ask(text.c_str(), nullptr, FI_SOURCE, hints.get());
   CHECK_OK(a.code);
   CHECK(source(*a.list) == socket_address(own_node(), 23456));
@@ -94,7 +104,7 @@ CASE(text_as_node, .ranks = 1) {
 
 CASE(source_in_hints, .ranks = 1) {
   const info_ptr hints = socket_hints();
-  hints->addr_format = FI_SOCKADDR_IN;
+  hints->addr_format = own_format();
   set_address(hints->src_addr, hints->src_addrlen, socket_address(own_node(), 23457));
   const auto a = ask(nullptr, nullptr, 0, hints.get());
   CHECK_OK(a.code);
@@ -103,7 +113,7 @@ CASE(source_in_hints, .ranks = 1) {
 
 CASE(destination_in_hints, .ranks = 1) {
   const info_ptr hints = socket_hints();
-  hints->addr_format = FI_SOCKADDR_IN;
+  hints->addr_format = own_format();
   set_address(hints->dest_addr, hints->dest_addrlen, socket_address(own_node(), 23458));
   const auto a = ask(nullptr, nullptr, 0, hints.get());
   CHECK_OK(a.code);
@@ -139,6 +149,29 @@ CASE(formats, .ranks = 1) {
       if (i->src_addr && format == FI_SOCKADDR_IN6)
         CHECK_EQ(family_of(source(*i)), AF_INET6);
     }
+  }
+}
+
+// A domain with addresses of both is told once for each; who asks for one gets that.
+CASE(both_ip_versions, .ranks = 1) {
+  const info_ptr hints = socket_hints();
+  const auto all = ask(nullptr, nullptr, 0, hints.get());
+  CHECK_OK(all.code);
+  const fi_info *v4 = all.list.get(), *v6 = v4->next;
+  if (v4->addr_format != FI_SOCKADDR_IN || !v6 || v6->addr_format != FI_SOCKADDR_IN6)
+    skip("the domain has no addresses of both IP versions");
+  CHECK_EQ(std::string(v4->domain_attr->name), std::string(v6->domain_attr->name));
+  for (const fi_info *wanted : {v4, v6}) {
+    hints->addr_format = wanted->addr_format;
+    const auto one = ask(nullptr, nullptr, 0, hints.get());
+    CHECK_OK(one.code);
+    CHECK(one.list->next == nullptr && source(*one.list) == source(*wanted));
+    hints->addr_format = FI_FORMAT_UNSPEC;
+    const auto by_source = ask(host_of(source(*wanted)).c_str(), "0", FI_SOURCE, hints.get());
+    CHECK_OK(by_source.code);
+    CHECK(by_source.list->next == nullptr && source(*by_source.list) == source(*wanted));
+    const endpoint e(std::make_shared<fabric_and_domain>(info_ptr(fi_dupinfo(wanted))), {});
+    CHECK_EQ(host_of(e.name()), host_of(source(*wanted)));
   }
 }
 

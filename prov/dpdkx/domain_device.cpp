@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/address_format.h"
 #include "dpdkx/domain.h"
 #include "dpdkx/link/ethdev/loader.h"
 #include "dpdkx/provider.h"
@@ -17,12 +18,21 @@ int no_such_domain(const char *name) {
   return -FI_ENODATA;
 }
 
+// Which of its addresses a device is opened with: the one that fi_getinfo has told.
+net::Family family_of(const fi_info &info) {
+  bool v6 = info.addr_format == FI_SOCKADDR_IN6;
+  Address source;
+  if (info.src_addr && read_address(info.addr_format, info.src_addr, info.src_addrlen, source) == 0)
+    v6 = !source.is_v4();
+  return v6 ? net::Family::v6 : net::Family::v4;
+}
+
 // The named device, or if another process was quicker, whichever is free.
 int open_device(const link::EthdevModule &module, const Settings &settings, const fi_info &info,
                 std::shared_ptr<link::Device> &device, std::string &error) {
   const char *name = info.domain_attr->name;
   const link::DeviceOptions &options = settings.device_options;
-  const std::vector<link::DeviceRequest> requests = settings.device_requests();
+  const std::vector<link::DeviceRequest> requests = settings.device_requests(family_of(info));
   if (name) {
     const auto named = std::find_if(requests.begin(), requests.end(),
                                     [name](const auto &r) { return r.spec.text == name; });

@@ -21,8 +21,10 @@ int told(int rc, const std::string &error) {
 }
 
 Address device_address(const link::Device &device) {
-  return Address::v4(device.info().address.address.value, 0);
+  return device.info().address.address.with_port(0);
 }
+
+Address any_address(bool v4) { return v4 ? Address::v4(0, 0) : Address{}; }
 
 // Labels say what an application would like; only a DSCP says how to mark packets.
 link::PortOptions port_options(const Settings &settings, std::uint32_t traffic_class) {
@@ -35,12 +37,14 @@ link::PortOptions port_options(const Settings &settings, std::uint32_t traffic_c
 // Some entry of the list, or none that the endpoint could mean: fi_getinfo may
 // have guessed another device than the one that was free in the end.
 bool is_of_list(const Settings &settings, const Address &address) {
-  const auto requests = settings.device_requests();
+  const auto family = address.is_v4() ? net::Family::v4 : net::Family::v6;
+  const auto requests = settings.device_requests(family);
   return std::any_of(requests.begin(), requests.end(), [&](const link::DeviceRequest &request) {
     net::DeviceDescription description;
     std::string error;
-    return net::describe_device(request.spec, request.address, 0, description, error) == 0 &&
-           Address::v4(description.address.address.value, 0).ip == address.ip;
+    return net::describe_device(request.spec, request.address, request.family, 0, description,
+                                error) == 0 &&
+           description.address.address == net::Ip::of(address);
   });
 }
 
@@ -75,11 +79,13 @@ int Endpoint::open_host_only() {
 int Endpoint::open_with_device() {
   link::Device &device = *domain_.device();
   Address name = device_address(device);
-  if (!source_.is_any() && source_.ip != name.ip && !is_of_list(domain_.settings(), source_))
+  const bool fits = source_.is_any() || source_.ip == name.ip ||
+                    (source_.is_v4() == name.is_v4() && is_of_list(domain_.settings(), source_));
+  if (!fits)
     return told(-FI_EADDRNOTAVAIL, to_string(source_) + " is not the address of device " +
                                        device.info().name + "; allowed: " + to_string(name));
-  // The any address takes the port for all addresses of the host.
-  Address wanted = source_.is_any() && source_.port ? source_ : name;
+  // The any address takes the port for all addresses of the host, of the device's family.
+  Address wanted = source_.is_any() && source_.port ? any_address(name.is_v4()) : name;
   wanted.port = source_.port;
 
   const link::PortOptions options = port_options(domain_.settings(), traffic_class_);

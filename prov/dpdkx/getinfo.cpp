@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <span>
 
 namespace dpdkx {
 
@@ -50,10 +51,9 @@ bool is_domain(const Settings &settings, const char *name) {
                      [name](const net::DeviceSpec &spec) { return spec.text == name; });
 }
 
-// The device that a process would get now.
-bool device_candidate(const Settings &settings, const char *name, Candidate &out) {
-  const auto requests = settings.device_requests();
-  std::size_t i = 0;
+// The device that a process would get now, by its place in the list; false: none.
+bool find_device(std::span<const link::DeviceRequest> requests, const char *name, std::size_t &i) {
+  i = 0;
   if (name) {
     while (requests[i].spec.text != name) // which there is
       ++i;
@@ -63,22 +63,40 @@ bool device_candidate(const Settings &settings, const char *name, Candidate &out
             "for each process of the host (kernel interfaces by af_packet are shared)\n");
     return false;
   }
-  net::DeviceDescription description;
+  return true;
+}
+
+// Once for each family that it has an address of, unless the call is about one of them.
+void add_device(const Settings &settings, const char *name, const Wanted &wanted,
+                std::vector<Candidate> &out) {
+  const auto requests = settings.device_requests(net::Family::v4);
+  std::size_t i;
+  if (!find_device(requests, name, i))
+    return;
+  const auto &spec = requests[i].spec;
   std::string error;
   if (!link::ethdev_module_exists(error)) {
-    FI_WARN(&provider, FI_LOG_CORE, "FI_DPDKX_DEVICE: '%s': %s\n", requests[i].spec.text.c_str(),
+    FI_WARN(&provider, FI_LOG_CORE, "FI_DPDKX_DEVICE: '%s': %s\n", spec.text.c_str(),
             error.c_str());
-    return false;
+    return;
   }
-  if (net::describe_device(requests[i].spec, requests[i].address, settings.device_options.mtu,
-                           description, error) != 0) {
-    FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
-    return false;
+  const auto family = wanted.family();
+  for (const net::Family preferred : {net::Family::v4, net::Family::v6}) {
+    if (family && *family != preferred && !requests[i].address)
+      continue;
+    net::DeviceDescription description;
+    if (net::describe_device(spec, requests[i].address, preferred, settings.device_options.mtu,
+                             description, error) != 0) {
+      FI_WARN(&provider, FI_LOG_CORE, "%s\n", error.c_str());
+      return;
+    }
+    const Address own = description.address.address.with_port(0);
+    const bool again = !out.empty() && out.back().address == own;
+    if (!again && wanted.suits_device(own))
+      out.push_back({spec.text, own, [spec, description] { return make_nic(spec, description); }});
+    if (requests[i].address)
+      return; // the setting's, and no other
   }
-  const net::DeviceSpec &spec = requests[i].spec;
-  out = {spec.text, Address::v4(description.address.address.value, 0),
-         [spec, description] { return make_nic(spec, description); }};
-  return true;
 }
 
 // With devices, the host link alone is offered to who asks for it, by name or by
@@ -93,10 +111,8 @@ std::vector<Candidate> candidates(const Settings &settings, const fi_info *hints
                                   const Wanted &wanted) {
   std::vector<Candidate> found;
   const char *name = domain_asked_for(hints);
-  Candidate candidate;
-  if (!settings.devices.empty() && (!name || std::strcmp(name, host_domain_name) != 0) &&
-      device_candidate(settings, name, candidate) && wanted.suits_device(candidate.address))
-    found.push_back(std::move(candidate));
+  if (!settings.devices.empty() && (!name || std::strcmp(name, host_domain_name) != 0))
+    add_device(settings, name, wanted, found);
   if (found.empty() || !hints) {
     if (wants_host(settings, hints, wanted)) {
       if (wanted.suits_host())

@@ -103,15 +103,29 @@ int Wanted::read(const char *node, const char *service, std::uint64_t flags, con
     }
     (names_source ? source : dest) = found;
   }
-  const bool v6 = (source && !source->is_v4()) || (dest && !dest->is_v4());
-  format = asked ? asked : std::uint32_t{v6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN};
-  if (format == FI_SOCKADDR_IN && v6)
+  format = asked;
+  if (format == FI_SOCKADDR_IN && names_v6())
     return util_ext::refuse_hint(provider, "addr_format", asked,
                                  "the addresses are IPv6:", FI_SOCKADDR_IN6);
   return 0;
 }
 
+std::optional<net::Family> Wanted::family() const {
+  if (format == FI_SOCKADDR_IN)
+    return net::Family::v4;
+  if (format == FI_SOCKADDR_IN6 || names_v6())
+    return net::Family::v6;
+  if ((source && !source->is_any()) || dest)
+    return net::Family::v4;
+  return std::nullopt;
+}
+
 bool Wanted::suits_device(const Address &device) const {
+  if (format == FI_SOCKADDR_IN && !device.is_v4()) {
+    util_ext::refuse_hint(provider, "addr_format", format,
+                          "the device's address is IPv6:", FI_SOCKADDR_IN6);
+    return false;
+  }
   return !source || source->is_any() || source->ip == device.ip;
 }
 
@@ -119,13 +133,17 @@ bool Wanted::suits_host() const {
   return !source || source->is_any() || link::host_address_is_local(*source);
 }
 
-Address Wanted::host_address() const { return primary_address(format == FI_SOCKADDR_IN6); }
+Address Wanted::host_address() const { return primary_address(family() == net::Family::v6); }
 
 void Wanted::fill(const Address &own, fi_info &info) const {
-  info.addr_format = format;
-  assign(info.src_addr, info.src_addrlen, write_address(format, source.value_or(own)));
+  const bool v6 = !own.is_v4() || names_v6();
+  info.addr_format = format ? format : std::uint32_t{v6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN};
+  Address from = source.value_or(own);
+  if (from.is_any() && !own.is_v4())
+    from = {{}, from.port}; // 0.0.0.0 was meant as any
+  assign(info.src_addr, info.src_addrlen, write_address(info.addr_format, from));
   if (dest)
-    assign(info.dest_addr, info.dest_addrlen, write_address(format, *dest));
+    assign(info.dest_addr, info.dest_addrlen, write_address(info.addr_format, *dest));
 }
 
 } // namespace dpdkx

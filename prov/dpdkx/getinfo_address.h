@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dpdkx/base/address.h"
+#include "dpdkx/net/describe.h"
 
 #include <cstdint>
 #include <optional>
@@ -15,18 +16,23 @@ namespace dpdkx {
 struct Wanted {
   std::optional<Address> source; // asked for; the any address stands for all
   std::optional<Address> dest;
-  std::uint32_t format = FI_SOCKADDR_IN; // of addresses in the answer
+  std::uint32_t format = FI_FORMAT_UNSPEC; // asked for
 
   // 0; -FI_ENODATA: nothing here has such an address, or nobody knows the name;
   // -FI_EINVAL: the arguments contradict each other.
   int read(const char *node, const char *service, std::uint64_t flags, const fi_info *hints);
 
-  bool suits_device(const Address &device) const;
+  // Of which the addresses are to be; none: either.
+  std::optional<net::Family> family() const;
+  bool suits_device(const Address &device) const; // tells if the format is why not
   bool suits_host() const;
   Address host_address() const; // of an endpoint without a device
 
   // Writes format, source and destination. Throws std::bad_alloc.
   void fill(const Address &own, fi_info &) const;
+
+private:
+  bool names_v6() const { return (source && !source->is_v4()) || (dest && !dest->is_v4()); }
 };
 
 } // namespace dpdkx

@@ -47,8 +47,8 @@ constexpr Setting table[] = {
      SettingKind::text,
      {},
      "",
-     "for each device address/prefix[,gateway[,vlan]], separated by ';', or '-' where the kernel "
-     "has the address",
+     "for each device address/prefix[,gateway[,vlan]], IPv4 or IPv6, separated by ';', or '-' "
+     "where the kernel has the address",
      [](Settings &settings, const SettingValue &value, std::string &error) {
        return net::parse_addresses(value.text, settings.addresses, error);
      }},
@@ -56,7 +56,7 @@ constexpr Setting table[] = {
      SettingKind::text,
      {},
      "",
-     "neighbours that need no ARP, address=MAC separated by ';'",
+     "neighbours that need not be asked for, address=MAC separated by ';'",
      [](Settings &settings, const SettingValue &value, std::string &error) {
        return net::parse_neighbours(value.text, settings.device_options.neighbours, error);
      }},
@@ -300,10 +300,10 @@ std::string environment_name(const Setting &setting) {
   return name;
 }
 
-std::vector<link::DeviceRequest> Settings::device_requests() const {
+std::vector<link::DeviceRequest> Settings::device_requests(net::Family preferred) const {
   std::vector<link::DeviceRequest> requests;
   for (std::size_t i = 0; i < devices.size(); ++i)
-    requests.push_back({devices[i], i < addresses.size() ? addresses[i] : std::nullopt});
+    requests.push_back({devices[i], i < addresses.size() ? addresses[i] : std::nullopt, preferred});
   return requests;
 }
 

@@ -34,7 +34,7 @@ struct Settings {
   bool offer = false;    // answer fi_getinfo also where dpdkx isn't named
 
   // The devices with their addresses, and the ports of endpoints on them.
-  std::vector<link::DeviceRequest> device_requests() const;
+  std::vector<link::DeviceRequest> device_requests(net::Family preferred) const;
   link::PortOptions ports() const { return {host.first_port, host.last_port}; }
 };
 

@@ -314,6 +314,54 @@ static void getinfo__a_device_is_a_domain(void **) {
   assert_string_equal(info->domain_attr->name, "host");
 }
 
+static void getinfo__a_device_of_ipv6(void **) {
+  const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"},
+                                {"FI_DPDKX_ADDR", "fd00:5::7/64"},
+                                {"FI_PROVIDER", "dpdkx"}};
+  net::Ip own;
+  assert_true(net::parse_ip("fd00:5::7", own));
+  const InfoPtr hints = face::named_hints();
+  int rc;
+  for (const std::uint32_t format : {std::uint32_t{FI_FORMAT_UNSPEC}, std::uint32_t{FI_SOCKADDR},
+                                     std::uint32_t{FI_SOCKADDR_IN6}, std::uint32_t{FI_ADDR_STR}}) {
+    hints->addr_format = format;
+    const InfoPtr info = face::getinfo(hints.get(), rc);
+    assert_int_equal(rc, 0);
+    assert_int_equal(info->addr_format, format ? format : std::uint32_t{FI_SOCKADDR_IN6});
+    assert_true(source_of(*info) == own.with_port(0));
+    assert_null(info->next);
+  }
+  hints->addr_format = FI_SOCKADDR_IN;
+  assert_null(face::getinfo(hints.get(), rc).get());
+  assert_int_equal(rc, -FI_ENODATA);
+  hints->addr_format = FI_FORMAT_UNSPEC;
+
+  // All addresses of the host, whichever way that is said.
+  for (const char *any : {static_cast<const char *>(nullptr), "0.0.0.0", "::"}) {
+    const InfoPtr info = face::getinfo(hints.get(), rc, any, "4000", FI_SOURCE);
+    assert_int_equal(rc, 0);
+    assert_string_equal(info->domain_attr->name, "net_memif7,role=server,id=7");
+    assert_int_equal(info->addr_format, FI_SOCKADDR_IN6);
+    assert_true(source_of(*info) == net::Ip{}.with_port(4000));
+  }
+  const InfoPtr info = face::getinfo(hints.get(), rc, "fd00:5::8", "4000");
+  assert_int_equal(info->addr_format, FI_SOCKADDR_IN6);
+  assert_true(source_of(*info) == own.with_port(0));
+  assert_int_equal(dest_of(*info).port, 4000);
+}
+
+static void getinfo__ipv4_of_a_device_goes_as_mapped_ipv6(void **) {
+  const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"},
+                                {"FI_DPDKX_ADDR", "10.9.8.7/24"}};
+  const InfoPtr hints = face::named_hints();
+  hints->addr_format = FI_SOCKADDR_IN6;
+  int rc;
+  const InfoPtr info = face::getinfo(hints.get(), rc);
+  assert_int_equal(rc, 0);
+  assert_int_equal(info->src_addrlen, sizeof(sockaddr_in6));
+  assert_true(source_of(*info) == Address::v4(0x0a090807, 0));
+}
+
 static void getinfo__a_device_has_a_nic(void **) {
   const face::EthdevModule module;
   const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"},
@@ -432,6 +480,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(getinfo__keys_are_kept),
     cmocka_unit_test(getinfo__a_wrong_setting_fails),
     cmocka_unit_test(getinfo__a_device_is_a_domain),
+    cmocka_unit_test(getinfo__a_device_of_ipv6),
+    cmocka_unit_test(getinfo__ipv4_of_a_device_goes_as_mapped_ipv6),
     cmocka_unit_test(getinfo__a_device_has_a_nic),
     cmocka_unit_test(getinfo__a_nic_tells_what_the_kernel_knows),
     cmocka_unit_test(getinfo__a_nic_of_a_pci_device_has_its_address),

@@ -81,7 +81,7 @@ static void settings__values_arrive(void **) {
                          {"auth_key", "secret"}},
                         settings, error),
                    0);
-  const auto requests = settings.device_requests();
+  const auto requests = settings.device_requests(net::Family::v4);
   assert_int_equal(requests.size(), 2);
   assert_string_equal(requests[0].spec.text.c_str(), "veth0");
   assert_false(requests[0].address.has_value());

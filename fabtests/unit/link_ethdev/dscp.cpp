@@ -66,7 +66,7 @@ static void dscp__is_the_ports_or_the_devices(void **) {
       CHECK(tap.dscp_from(5002) == 46);
       CHECK(tap.dscp_from(5003) == 0);
     } else {
-      const Address to = Address::v4(host.peer_ip().value, 5001);
+      const Address to = at(host.peer_ip(), 5001);
       const auto a = plain.connect(to), b = marked.connect(to), c = unmarked.connect(to);
       plain.meet(host);
       plain.send(a, pattern(10, 1));

@@ -223,14 +223,14 @@ static void ports__taken_and_wrong_ones(void **) {
         auto device = open(request("dpx0"));
         std::unique_ptr<link::Port> port;
         std::string error;
-        auto at = [&](net::Ipv4 ip, std::uint16_t number) {
-          return device->open_port(Address::v4(ip.value, number), {40000, 40001}, port, error);
+        auto at = [&](const net::Ip &ip, std::uint16_t number) {
+          return device->open_port(ip.with_port(number), {40000, 40001}, port, error);
         };
         CHECK(at(host.peer_ip(), 5000) == -EADDRNOTAVAIL);
         check_says(error, {"10.77.0.2:5000", "dpx0", "allowed: 10.77.0.1"});
         CHECK(at(host.ip(), 5000) == 0);
         auto first = std::exchange(port, nullptr);
-        CHECK(first->address() == Address::v4(host.ip().value, 5000));
+        CHECK(first->address() == host.ip().with_port(5000));
         CHECK(at(host.ip(), 5000) == -EADDRINUSE);
         // From the range: each once, whoever has them.
         CHECK(at(host.ip(), 0) == 0 && port->address().port == 40000);

@@ -234,7 +234,7 @@ static void fork__child_can_not_use_it_and_does_no_harm(void **) {
   auto part = [](Host &host) {
     auto device = open(request(host.interface()));
     End end(device, 5000);
-    auto path = end.connect(Address::v4(host.peer_ip().value, 5000));
+    auto path = end.connect(at(host.peer_ip(), 5000));
     end.meet(host);
     auto child = fork();
     if (child == 0) {

@@ -24,13 +24,31 @@ struct Shared {
   pthread_barrier_t barrier;
   std::atomic<std::uint64_t> words[8], arrivals;
   std::uint64_t processes;
+  bool v6;
 };
 
 void Host::meet() const { pthread_barrier_wait(&shared_.barrier); }
 
 std::atomic<std::uint64_t> &Host::word(int i) const { return shared_.words[i]; }
 
-std::uint64_t Host::processes() const { return shared_.processes; }
+std::uint64_t Host::arrive() {
+  ++shared_.arrivals;
+  return ++meetings_ * shared_.processes;
+}
+
+bool Host::v6() const { return shared_.v6; }
+
+net::Ip Host::ip_of(int rank, bool v6) {
+  auto last = static_cast<std::uint8_t>(rank + 1);
+  if (!v6)
+    return net::Ipv4{0x0a4d0000u + last};
+  net::Ip ip;
+  ip.bytes = {0xfd, 0, 0, 0x77};
+  ip.bytes.back() = last;
+  return ip;
+}
+
+std::string Host::setting() const { return to_string(ip()) + (v6() ? "/64" : "/24"); }
 
 std::atomic<std::uint64_t> &Host::arrivals() const { return shared_.arrivals; }
 
@@ -76,20 +94,22 @@ private:
   }
   static bool configure(const Setup &setup, int rank) {
     auto name = std::string("dpx") + static_cast<char>('0' + rank);
+    auto last = std::to_string(rank + 1);
+    auto address = setup.v6 ? "fd00:77::" + last + "/64 nodad" : "10.77.0." + last + "/24";
     return shell("ip link set lo up") && shell("ip link set " + name + " up") &&
-           (!setup.addresses ||
-            shell("ip addr add 10.77.0." + std::to_string(rank + 1) + "/24 dev " + name));
+           (!setup.addresses || shell("ip addr add " + address + " dev " + name));
   }
 
   int fds_[2] = {-1, -1}, home_ = -1;
 };
 
-Shared *make_shared_memory(std::size_t processes) {
+Shared *make_shared_memory(std::size_t processes, bool v6) {
   void *memory =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_true(memory != MAP_FAILED);
   auto *shared = new (memory) Shared{};
   shared->processes = processes;
+  shared->v6 = v6;
   pthread_barrierattr_t attr;
   pthread_barrierattr_init(&attr);
   pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
@@ -159,8 +179,8 @@ bool wait_for(const std::vector<Process> &processes, bool &skipped) {
 }
 
 // False: skipped.
-bool run_parts(const std::vector<Part> &parts, const Namespaces *namespaces) {
-  auto *shared = make_shared_memory(parts.size());
+bool run_parts(const std::vector<Part> &parts, const Namespaces *namespaces, bool v6) {
+  auto *shared = make_shared_memory(parts.size(), v6);
   std::vector<Process> processes;
   std::fflush(nullptr);
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -185,15 +205,15 @@ void run(const Setup &setup, std::vector<Part> parts) {
     if (const char *why_not = namespaces.make(setup))
       print_message("skipped: %s\n", why_not);
     else
-      done = run_parts(parts, &namespaces);
+      done = run_parts(parts, &namespaces, setup.v6);
   }
   std::vector<Part>().swap(parts); // skip() returns by longjmp
   if (!done)
     skip();
 }
 
-void run_here(std::vector<Part> parts) {
-  bool done = run_parts(parts, nullptr);
+void run_here(std::vector<Part> parts, bool v6) {
+  bool done = run_parts(parts, nullptr, v6);
   std::vector<Part>().swap(parts);
   if (!done)
     skip();
@@ -201,7 +221,20 @@ void run_here(std::vector<Part> parts) {
 
 bool shell(const std::string &command) { return std::system(command.c_str()) == 0; }
 
-long kernel_counter(const std::string &protocol, const std::string &name) {
+namespace {
+
+// A name and a number a line.
+long snmp6_counter(const std::string &wanted) {
+  std::ifstream file("/proc/self/net/snmp6");
+  std::string name;
+  for (long value = 0; file >> name >> value;)
+    if (name == wanted)
+      return value;
+  throw std::runtime_error("no kernel counter " + wanted);
+}
+
+// A line of names, a line of numbers.
+long snmp_counter(const std::string &protocol, const std::string &name) {
   std::ifstream file("/proc/self/net/snmp");
   std::string names, values, word;
   while (std::getline(file, names) && std::getline(file, values)) {
@@ -215,6 +248,13 @@ long kernel_counter(const std::string &protocol, const std::string &name) {
         return value;
   }
   throw std::runtime_error("no kernel counter " + protocol + " " + name);
+}
+
+} // namespace
+
+long kernel_unreachables(const Host &host) {
+  return host.v6() ? snmp6_counter("Icmp6OutDestUnreachs")
+                   : snmp_counter("Icmp", "OutDestUnreachs");
 }
 
 link::DeviceRequest request(const std::string &device, const std::string &address) {
@@ -289,9 +329,9 @@ link::PathEvent End::wait_event() {
 }
 
 void End::meet(Host &host) {
-  auto all = ++meetings_ * host.processes();
+  auto all = host.arrive();
   auto end = std::chrono::steady_clock::now() + patience;
-  for (++host.arrivals(); host.arrivals() < all; turn())
+  for (; host.arrivals() < all; turn())
     CHECK(std::chrono::steady_clock::now() < end);
 }
 
@@ -322,6 +362,42 @@ bool End::quiet(std::chrono::milliseconds span) {
        std::chrono::steady_clock::now() < end && received_.empty() && events_.empty();)
     turn();
   return received_.empty() && events_.empty();
+}
+
+std::uint64_t statistic(link::Device &device, const std::string &name) {
+  for (const auto &[key, value] : device.statistics())
+    if (key == name)
+      return value;
+  throw std::runtime_error("no statistic " + name);
+}
+
+void echo_sizes(Host &host, const std::vector<std::size_t> &sizes,
+                const std::shared_ptr<link::Device> &device, const net::Ip &peer) {
+  End end(device, 5000);
+  auto path = end.connect(at(peer, 5000));
+  end.meet(host);
+  unsigned seed = 0;
+  for (auto size : sizes) {
+    ++seed;
+    if (host.rank() == 0)
+      end.send(path, pattern(size, seed));
+    auto got = end.receive();
+    CHECK(got.bytes == pattern(size, seed));
+    CHECK(got.source == at(peer, 5000));
+    CHECK(got.path == path);
+    if (host.rank() == 1)
+      end.send(path, got.bytes);
+  }
+  end.meet(host);
+}
+
+void run_both(const Setup &setup, const Part &part) { run(setup, {part, part}); }
+
+void run_each(Setup setup, const Part &part) {
+  for (bool v6 : {false, true}) {
+    setup.v6 = v6;
+    run_both(setup, part);
+  }
 }
 
 std::vector<std::byte> pattern(std::size_t size, unsigned seed) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // Two hosts for a case: processes in network namespaces of their own, joined by
-// a veth pair, dpx0 (10.77.0.1) and dpx1 (10.77.0.2). Everything ends with the
-// case. DPDK starts in the processes only, so that each case has a fresh one.
+// a veth pair, dpx0 (10.77.0.1, or fd00:77::1) and dpx1 (10.77.0.2, or fd00:77::2).
+// Everything ends with the case. DPDK starts in the processes only, so that each case has a fresh
+// one.
 #pragma once
 
 #include "dpdkx/link/ethdev/module.h"
@@ -39,17 +40,22 @@ public:
 
   int rank() const { return rank_; }
   const char *interface() const { return rank_ == 0 ? "dpx0" : "dpx1"; }
-  net::Ipv4 ip() const { return {0x0a4d0001u + static_cast<std::uint32_t>(rank_)}; }
-  net::Ipv4 peer_ip() const { return {0x0a4d0002u - static_cast<std::uint32_t>(rank_)}; }
+  bool v6() const; // what Setup has said
+  net::Ip ip() const { return ip_of(rank_, v6()); }
+  net::Ip peer_ip() const { return ip_of(1 - rank_, v6()); }
+  std::string setting() const;             // of the address: "10.77.0.1/24"
+  static net::Ip ip_of(int rank, bool v6); // also of ranks that there aren't
+  std::size_t max_datagram(std::size_t mtu) const { return mtu - (v6() ? 48 : 28); }
 
   void meet() const;                             // all processes are here
   std::atomic<std::uint64_t> &word(int i) const; // shared by all
-  std::uint64_t processes() const;
   std::atomic<std::uint64_t> &arrivals() const;
+  std::uint64_t arrive(); // for one more meeting; as many arrivals as there will be then
 
 private:
   Shared &shared_;
   int rank_;
+  std::uint64_t meetings_ = 0;
 };
 
 using Part = std::function<void(Host &)>;
@@ -58,6 +64,7 @@ using Part = std::function<void(Host &)>;
 struct Setup {
   unsigned mtu = 1500;
   bool addresses = true; // the kernel has 10.77.0.1 and .2
+  bool v6 = false;       // or fd00:77::1 and ::2, and no IPv4 at all
 };
 
 // Runs one part in each namespace, or more: part i runs as rank i % 2. Fails
@@ -65,12 +72,12 @@ struct Setup {
 // the right to make namespaces.
 void run(const Setup &, std::vector<Part>);
 // The same without namespaces: on the machine as it is.
-void run_here(std::vector<Part>);
+void run_here(std::vector<Part>, bool v6 = false);
 
 // Runs a command of the shell, in the process's namespace. False if it fails.
 bool shell(const std::string &command);
-// A counter of /proc/net/snmp ("Icmp", "OutDestUnreachs").
-long kernel_counter(const std::string &protocol, const std::string &name);
+// The kernel's "destination unreachable" messages so far, of the host's family.
+long kernel_unreachables(const Host &);
 
 // --- a device, a port, and its traffic ---
 
@@ -105,8 +112,24 @@ private:
   std::unique_ptr<link::Port> port_;
   std::vector<Received> received_;
   std::vector<link::PathEvent> events_;
-  std::uint64_t meetings_ = 0;
 };
+
+inline Address at(const net::Ip &ip, std::uint16_t port) { return ip.with_port(port); }
+
+// Of device.statistics().
+std::uint64_t statistic(link::Device &, const std::string &name);
+
+// Each size there and back between two ends at port 5000, with its contents.
+void echo_sizes(Host &, const std::vector<std::size_t> &sizes,
+                const std::shared_ptr<link::Device> &, const net::Ip &peer);
+inline void echo_sizes(Host &host, const std::vector<std::size_t> &sizes,
+                       const std::shared_ptr<link::Device> &device) {
+  echo_sizes(host, sizes, device, host.peer_ip());
+}
+
+// The same part on both hosts; and over IPv4, then IPv6.
+void run_both(const Setup &, const Part &);
+void run_each(Setup, const Part &);
 
 // Bytes that tell their position and `seed`.
 std::vector<std::byte> pattern(std::size_t size, unsigned seed);

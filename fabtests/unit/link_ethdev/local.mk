@@ -6,5 +6,9 @@ unit_link_ethdev_sources = \
 	fabtests/unit/link_ethdev/hosts.cpp \
 	fabtests/unit/link_ethdev/hosts.h \
 	fabtests/unit/link_ethdev/memif.cpp \
+	fabtests/unit/link_ethdev/no_memory.cpp \
+	fabtests/unit/link_ethdev/resolution.cpp \
 	fabtests/unit/link_ethdev/traffic.cpp \
+	fabtests/unit/op/allocations.cpp \
+	fabtests/unit/op/allocations.h \
 	prov/dpdkx/link/ethdev/loader.cpp

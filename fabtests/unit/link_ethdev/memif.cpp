@@ -14,7 +14,7 @@ namespace {
 link::DeviceRequest memif(Host &host, pid_t pair, const std::string &more = "") {
   return request(std::string("net_memif0,role=") + (host.rank() == 0 ? "server" : "client") +
                      ",socket=dpx-unit-" + std::to_string(pair) + more,
-                 to_string(host.ip()) + "/24");
+                 host.setting());
 }
 
 } // namespace
@@ -25,30 +25,33 @@ static void memif__every_size_arrives_intact(void **) {
     CHECK(device->info().driver == "net_memif");
     End end(device, 5000);
     CHECK(end.port().wait_fd() == -1);
-    auto path = end.connect(Address::v4(host.peer_ip().value, 5000));
+    auto path = end.connect(at(host.peer_ip(), 5000));
     end.meet(host);
-    for (unsigned size = 0; size <= 1472; size += size < 70 ? 1 : 200) {
-      end.send(path, pattern(size, size));
-      CHECK(end.receive().bytes == pattern(size, size));
+    for (unsigned size = 0; size <= host.max_datagram(1500); size += size < 70 ? 1 : 200) {
+      end.send(path, pattern(size, 1));
+      CHECK(end.receive().bytes == pattern(size, 1));
     }
     end.meet(host);
   };
-  run_here({part, part});
+  for (bool v6 : {false, true})
+    run_here({part, part}, v6);
 }
 
 static void memif__jumbo(void **) {
   auto part = [pair = getpid()](Host &host) {
     auto device = open(memif(host, pair, ",bsize=9216"), {.mtu = 9000});
     End end(device, 5000);
-    auto path = end.connect(Address::v4(host.peer_ip().value, 5000));
+    auto path = end.connect(at(host.peer_ip(), 5000));
     end.meet(host);
-    for (unsigned size : {0u, 1472u, 1473u, 4096u, 8972u}) {
-      end.send(path, pattern(size, size));
-      CHECK(end.receive().bytes == pattern(size, size));
+    for (auto size :
+         {std::size_t{0}, std::size_t{1472}, std::size_t{4096}, host.max_datagram(9000)}) {
+      end.send(path, pattern(size, 1));
+      CHECK(end.receive().bytes == pattern(size, 1));
     }
     end.meet(host);
   };
-  run_here({part, part});
+  for (bool v6 : {false, true})
+    run_here({part, part}, v6);
 }
 
 static void memif__client_may_come_before_the_server(void **) {
@@ -59,7 +62,7 @@ static void memif__client_may_come_before_the_server(void **) {
     End end(device, 5000);
     if (host.rank() == 1)
       host.meet();
-    end.connect(Address::v4(host.peer_ip().value, 5000));
+    end.connect(at(host.peer_ip(), 5000));
     end.meet(host);
   };
   run_here({part, part});
@@ -70,7 +73,7 @@ static void memif__survives_the_other_end_closing(void **) {
     auto part = [=, pair = getpid()](Host &host) {
       auto device = open(memif(host, pair));
       End end(device, 5000);
-      auto path = end.connect(Address::v4(host.peer_ip().value, 5000));
+      auto path = end.connect(at(host.peer_ip(), 5000));
       end.meet(host);
       if (host.rank() == leaver)
         return;

@@ -31,7 +31,7 @@ void expect_fault(int expected, const char *text, const std::optional<AddressSpe
                   std::uint32_t mtu, std::initializer_list<const char *> parts) {
   DeviceDescription out;
   std::string error;
-  assert_int_equal(describe_device(device(text), where, mtu, out, error), expected);
+  assert_int_equal(describe_device(device(text), where, Family::v4, mtu, out, error), expected);
   for (const char *part : parts)
     if (error.find(part) == std::string::npos)
       fail_msg("'%s' isn't in '%s'", part, error.c_str());
@@ -43,15 +43,31 @@ static void describe__vdev_with_an_address(void **) {
   DeviceDescription out;
   std::string error;
   assert_int_equal(describe_device(device("net_memif0,role=server"),
-                                   address("10.99.7.1/24,10.99.7.254,12"), 0, out, error),
+                                   address("10.99.7.1/24,10.99.7.254,12"), Family::v6, 0, out,
+                                   error),
                    0);
   assert_string_equal(out.link_name.c_str(), "net_memif0");
-  assert_true(out.address == (Ipv4Network{{0x0a630701}, 24}));
+  assert_true(out.address == (Network{Ipv4{0x0a630701}, 24}));
   assert_int_equal(out.vlan, 12);
   assert_int_equal(out.mtu, default_mtu);
   assert_false(out.kernel_has_address);
-  assert_true(out.routes.next_hop({0x0a630709}) == Ipv4{0x0a630709});
-  assert_true(out.routes.next_hop({0x08080808}) == Ipv4{0x0a6307fe});
+  assert_true(out.routes.next_hop(Ipv4{0x0a630709}) == Ipv4{0x0a630709});
+  assert_true(out.routes.next_hop(Ipv4{0x08080808}) == Ipv4{0x0a6307fe});
+}
+
+static void describe__vdev_with_an_ipv6_address(void **) {
+  DeviceDescription out;
+  std::string error;
+  assert_int_equal(describe_device(device("net_memif0,role=server"),
+                                   address("fd99:7::1/64,fe80::9"), Family::v4, 0, out, error),
+                   0);
+  Ip peer, gateway, beyond;
+  assert_true(parse_ip("fd99:7::2", peer) && parse_ip("fe80::9", gateway) &&
+              parse_ip("2001:db8::1", beyond));
+  assert_false(out.kernel_has_address);
+  assert_true(out.routes.next_hop(peer) == peer);
+  assert_true(out.routes.next_hop(beyond) == gateway);
+  assert_false(out.routes.next_hop(Ipv4{0x08080808}).has_value());
 }
 
 static void describe__faults(void **) {
@@ -64,6 +80,9 @@ static void describe__faults(void **) {
   for (std::uint32_t mtu : {1u, 575u, 9979u, 100000u})
     expect_fault(-EMSGSIZE, "net_memif0", address("10.0.0.1/24"), mtu,
                  {"FI_DPDKX_MTU", std::to_string(mtu).c_str(), "allowed", "576-9978"});
+  for (std::uint32_t mtu : {576u, 1279u}) // what IPv6 wants of every link
+    expect_fault(-EMSGSIZE, "net_memif0", address("fd00::1/64"), mtu,
+                 {"FI_DPDKX_MTU", std::to_string(mtu).c_str(), "allowed", "1280-9978"});
 }
 
 static void kernel__knows_its_loopback(void **) {
@@ -72,11 +91,12 @@ static void kernel__knows_its_loopback(void **) {
   assert_false(lo->ethernet);
   assert_false(find_kernel_interface("").has_value());
   assert_false(find_kernel_interface(std::string(300, 'x')).has_value());
-  assert_false(kernel_has_address({0x0a6307fe}));
+  assert_false(kernel_has_address(Ipv4{0x0a6307fe}));
 }
 
 static const CMUnitTest cases[] = {
     cmocka_unit_test(describe__vdev_with_an_address),
+    cmocka_unit_test(describe__vdev_with_an_ipv6_address),
     cmocka_unit_test(describe__faults),
     cmocka_unit_test(kernel__knows_its_loopback),
 };

@@ -97,11 +97,24 @@ static void addresses__forms(void **) {
                               "10.3.0.1/24,10.3.0.2,4094",
                               out, error));
   assert_int_equal(out.size(), 5);
-  assert_true(out[0] == (AddressSpec{{{0x0a000001}, 24}, {}, 0}));
-  assert_true(out[1] == (AddressSpec{{{0x0a010001}, 16}, {0x0a0100fe}, 0}));
+  assert_true(out[0] == (AddressSpec{{Ipv4{0x0a000001}, 24}, {}, 0}));
+  assert_true(out[1] == (AddressSpec{{Ipv4{0x0a010001}, 16}, Ipv4{0x0a0100fe}, 0}));
   assert_false(out[2].has_value());
-  assert_true(out[3] == (AddressSpec{{{0x0a020001}, 24}, {}, 100}));
-  assert_true(out[4] == (AddressSpec{{{0x0a030001}, 24}, {0x0a030002}, 4094}));
+  assert_true(out[3] == (AddressSpec{{Ipv4{0x0a020001}, 24}, {}, 100}));
+  assert_true(out[4] == (AddressSpec{{Ipv4{0x0a030001}, 24}, Ipv4{0x0a030002}, 4094}));
+}
+
+static void addresses__of_ipv6(void **) {
+  std::vector<std::optional<AddressSpec>> out;
+  std::string error;
+  assert_true(parse_addresses("fd00::1/64;fd00::1/64,fd00::9;fd00::1/64,fe80::1,100;10.0.0.1/24",
+                              out, error));
+  Ip own, gateway, router;
+  assert_true(parse_ip("fd00::1", own) && parse_ip("fd00::9", gateway) &&
+              parse_ip("fe80::1", router));
+  assert_true(out[0] == (AddressSpec{{own, 64}, {}, 0}));
+  assert_true(out[1] == (AddressSpec{{own, 64}, gateway, 0}));
+  assert_true(out[2] == (AddressSpec{{own, 64}, router, 100}));
 }
 
 // The first entry is right each time.
@@ -111,8 +124,7 @@ static void addresses__faults_name_entry_part_and_what_is_allowed(void **) {
       {"10.0.0.1/33", {"prefix '33'", "0-32"}},
       {"10.0.0.1/", {"prefix ''", "0-32"}},
       {"10.0.0.1/-1", {"prefix '-1'", "0-32"}},
-      {"10.0.0/24", {"address '10.0.0'", "IPv4", "address/prefix"}},
-      {"fe80::1/64", {"address 'fe80::1'", "IPv4"}},
+      {"10.0.0/24", {"address '10.0.0'", "IPv4 or IPv6", "address/prefix"}},
       {"10.0.0.0/24", {"address '10.0.0.0'", "10.0.0.0/24"}},
       {"10.0.0.255/24", {"address '10.0.0.255'", "10.0.0.255/24", "first and its last"}},
       {"127.0.0.1/8", {"address '127.0.0.1'", "one host"}},
@@ -120,11 +132,27 @@ static void addresses__faults_name_entry_part_and_what_is_allowed(void **) {
       {"10.0.0.1/24,10.0.1.1", {"gateway '10.0.1.1'", "10.0.0.1/24"}},
       {"10.0.0.1/24,10.0.0.1", {"gateway '10.0.0.1'", "another host"}},
       {"10.0.0.1/24,gw", {"gateway 'gw'"}},
+      {"10.0.0.1/24,fe80::1", {"gateway 'fe80::1'", "10.0.0.1/24"}},
       {"10.0.0.1/24,,0", {"VLAN '0'", "1-4094"}},
       {"10.0.0.1/24,,4095", {"VLAN '4095'", "1-4094"}},
       {"10.0.0.1/24,", {"more than it takes", "address/prefix"}},
       {"10.0.0.1/24,,", {"more than it takes"}},
       {"10.0.0.1/24,,1,2", {"more than it takes"}},
+      {"fd00::1", {"prefix ''", "0-128", "address/prefix"}},
+      {"fd00::1/129", {"prefix '129'", "0-128"}},
+      {"fd00::1/256", {"prefix '256'", "0-128"}},
+      {"fd00::/64", {"address 'fd00::'", "fd00::/64 other than its first"}},
+      {"::/64", {"address '::'", "one host"}},
+      {"::1/128", {"address '::1'", "one host"}},
+      {"ff02::1/64", {"address 'ff02::1'", "one host"}},
+      {"fe80::1/64", {"address 'fe80::1'", "fe80::/10", "address/prefix"}},
+      {"fe80::1%eth0/64", {"address 'fe80::1%eth0'", "IPv6"}},
+      {"::ffff:10.0.0.1/120", {"address '::ffff:10.0.0.1'", "IPv4 or IPv6"}},
+      {"fd00::1/64,fd01::1", {"gateway 'fd01::1'", "fd00::1/64", "fe80::/10"}},
+      {"fd00::1/64,fd00::1", {"gateway 'fd00::1'", "another host"}},
+      {"fd00::1/64,ff02::2", {"gateway 'ff02::2'"}},
+      {"fd00::1/64,10.0.0.1", {"gateway '10.0.0.1'", "fd00::1/64"}},
+      {"fd00::1/64,,4095", {"VLAN '4095'", "1-4094"}},
   };
   for (const auto &[text, parts] : wrong) {
     std::vector<std::optional<AddressSpec>> out;
@@ -143,13 +171,18 @@ static void neighbours__forms_and_faults(void **) {
       parse_neighbours("10.0.0.2=02:00:00:00:00:02; 10.0.0.3=02:00:00:00:00:03", out, error));
   assert_int_equal(out.size(), 2);
   assert_true(out[1].first == Ipv4{0x0a000003});
+  assert_true(parse_neighbours("fd00::2=02:00:00:00:00:02;fe80::1=02:00:00:00:00:03", out, error));
+  assert_string_equal(to_string(out[1].first).c_str(), "fe80::1");
   const std::pair<const char *, const char *> wrong[] = {
       {"10.0.0.2", "MAC ''"},
       {"10.0.0.2=", "MAC ''"},
       {"10.0.0.2=02:00:00:00:00", "MAC '02:00:00:00:00'"},
       {"10.0.0.2=ff:ff:ff:ff:ff:ff", "MAC 'ff:ff:ff:ff:ff:ff'"},
       {"10.0.0.2=00:00:00:00:00:00", "MAC '00:00:00:00:00:00'"},
+      {"fd00::2=02:00:00:00:00", "MAC '02:00:00:00:00'"},
       {"224.0.0.1=02:00:00:00:00:02", "address '224.0.0.1'"},
+      {"ff02::1=02:00:00:00:00:02", "address 'ff02::1'"},
+      {"fe80::1%eth0=02:00:00:00:00:02", "address 'fe80::1%eth0'"},
       {"host=02:00:00:00:00:02", "address 'host'"},
   };
   for (const auto &[text, part] : wrong) {
@@ -162,7 +195,7 @@ static void any_text__is_read_or_refused_with_a_reason(void **) {
   assert_true(rc::check("settings of random pieces", [] {
     auto pieces = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
         "eth0", "net_", "memif", "xdp:", "01:00.0", "0000:", ",", "=", ";", " ", "10.0.0.1", "/24",
-        "-", "99999999999", "\xff", "iface=", "02:00:00:00:00:01"));
+        "fd00::", "fe80::1", "-", "99999999999", "\xff", "iface=", "02:00:00:00:00:01"));
     std::string text;
     for (const auto &piece : pieces)
       text += piece;
@@ -186,6 +219,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(devices__faults_name_setting_value_and_what_is_allowed),
     cmocka_unit_test(devices__arguments_are_those_of_the_driver),
     cmocka_unit_test(addresses__forms),
+    cmocka_unit_test(addresses__of_ipv6),
     cmocka_unit_test(addresses__faults_name_entry_part_and_what_is_allowed),
     cmocka_unit_test(neighbours__forms_and_faults),
     cmocka_unit_test(any_text__is_read_or_refused_with_a_reason),

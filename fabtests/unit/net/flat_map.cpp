@@ -44,8 +44,30 @@ static void flat_map__many_neighbouring_keys(void **) {
     assert_int_equal(map.find((0x0a000000ull + i) << 16 | 5000), i % 2 ? i : FlatMap::none);
 }
 
+namespace {
+
+struct Pair {
+  std::uint64_t one = 0, two = 0;
+  friend bool operator==(const Pair &, const Pair &) = default;
+  friend std::uint64_t hash_key(const Pair &pair) { return pair.one; } // two: told apart by ==
+};
+
+} // namespace
+
+static void flat_map__keys_with_the_same_hash(void **) {
+  dpdkx::net::FlatMapOf<Pair> map;
+  for (std::uint32_t i = 0; i < 40; ++i)
+    assert_true(map.insert({i % 3, i}, i));
+  assert_false(map.insert({1, 1}, 7));
+  assert_true(map.erase({0, 3}));
+  for (std::uint32_t i = 0; i < 40; ++i)
+    assert_int_equal(map.find({i % 3, i}), i == 3 ? FlatMap::none : i);
+  assert_int_equal(map.find({1, 0}), FlatMap::none);
+}
+
 static const CMUnitTest cases[] = {
     cmocka_unit_test(flat_map__behaves_as_a_map),
+    cmocka_unit_test(flat_map__keys_with_the_same_hash),
     cmocka_unit_test(flat_map__many_neighbouring_keys),
 };
 static const unit::Group group{"flat_map", cases};

@@ -3,6 +3,7 @@
 
 #include "dpdkx/net/bytes.h"
 #include "dpdkx/net/checksum.h"
+#include "dpdkx/net/encapsulation.h"
 
 #include <algorithm>
 #include <memory>
@@ -17,7 +18,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 constexpr Mac our_mac{{2, 0, 0, 0, 0, 1}}, peer_mac{{2, 0, 0, 0, 0, 2}};
-constexpr Ipv4 our_ip{0x0a000001}, peer_ip{0x0a000002};
+constexpr Ip our_ip{Ipv4{0x0a000001}}, peer_ip{Ipv4{0x0a000002}};
 constexpr std::uint16_t our_port = 5000, peer_port = 6000;
 
 LocalSide ours(std::uint16_t vlan = 0) { return {our_mac, our_ip, vlan}; }
@@ -33,10 +34,15 @@ Bytes udp_frame(std::size_t payload, std::uint16_t vlan = 0, bool padded = true)
   return frame;
 }
 
-Bytes arp_frame(ArpOperation operation, const Mac &to, std::uint16_t vlan = 0) {
-  Bytes frame(min_frame);
-  auto size = write_arp(frame.data(), peers(vlan), operation, to, {}, our_ip);
-  assert_int_equal(size, min_frame);
+Bytes question(const Mac &to, std::uint16_t vlan = 0) {
+  Bytes frame(max_control_frame);
+  frame.resize(write_question(frame.data(), peers(vlan), to, our_ip));
+  return frame;
+}
+
+Bytes answer(std::uint16_t vlan = 0) {
+  Bytes frame(max_control_frame);
+  frame.resize(write_answer(frame.data(), peers(vlan), our_mac, our_ip));
   return frame;
 }
 
@@ -108,27 +114,6 @@ static void udp__round_trip(void **) {
   }));
 }
 
-static void udp__header_as_sent(void **) {
-  auto frame = udp_frame(100);
-  const auto *ip = frame.data() + ethernet_size;
-  assert_int_equal(load_be16(ip), 0x4500 | 10 << 2);
-  assert_int_equal(load_be16(ip + 2), 128);
-  assert_int_equal(load_be16(ip + 6), 0x4000); // DF
-  assert_int_equal(load_be16(ip + ipv4_size + 6), 0);
-  assert_true(checksum_holds({ip, ipv4_size}));
-}
-
-static void udp__header_checksum_for_any_peer(void **) {
-  assert_true(rc::check("any addresses, ports, lengths", [](std::uint32_t from, std::uint32_t to,
-                                                            std::uint16_t port, std::uint8_t dscp) {
-    UdpEncapsulation encapsulation({our_mac, {from}, 0}, port, dscp & 63);
-    Bytes header(encapsulation.header_size());
-    auto size = static_cast<std::uint16_t>(*rc::gen::inRange(0, 65507));
-    encapsulation.write(header.data(), peer_mac, {to}, port, size);
-    RC_ASSERT(checksum_holds({header.data() + ethernet_size, ipv4_size}));
-  }));
-}
-
 static void udp__refuses_what_is_not_for_us(void **) {
   auto good = udp_frame(100);
   expect_drop(Drop::other_mac, with(good, 5, 9));
@@ -136,6 +121,7 @@ static void udp__refuses_what_is_not_for_us(void **) {
   expect_drop(Drop::other_ip, with_ip(good, 19, 9));
   expect_drop(Drop::other_protocol, with_ip(good, 9, 6));
   expect_drop(Drop::other_protocol, with(good, 12, 0x86)); // an ethertype of its own
+  expect_drop(Drop::other_protocol, with(with(good, 12, 0x86), 13, 0xdd)); // IPv6
   expect_drop(Drop::other_vlan, udp_frame(100, 5));
   expect_drop(Drop::other_vlan, udp_frame(100, 5), ours(6));
   expect_drop(Drop::other_vlan, good, ours(6));
@@ -184,7 +170,7 @@ static void any_bytes__are_read_within_bounds(void **) {
     auto kind = *rc::gen::inRange(0, 4);
     auto vlan = static_cast<std::uint16_t>(kind == 3 ? 7 : 0);
     auto frame = kind == 0   ? icmp_frame(4, 1400)
-                 : kind == 1 ? arp_frame(ArpOperation::request, Mac::broadcast())
+                 : kind == 1 ? question(Mac::broadcast())
                              : udp_frame(60, vlan);
     auto hits = *rc::gen::container<std::vector<std::pair<std::uint8_t, std::uint8_t>>>(
         *rc::gen::inRange(0, 6), rc::gen::arbitrary<std::pair<std::uint8_t, std::uint8_t>>());
@@ -202,20 +188,25 @@ static void any_bytes__are_read_within_bounds(void **) {
 static void arp__round_trip(void **) {
   for (std::uint16_t vlan : {0, 9}) {
     ReceivedFrame out;
-    auto request = arp_frame(ArpOperation::request, Mac::broadcast(), vlan);
-    assert_true(parse(request, out, ours(vlan)) == Drop::none);
-    assert_true(out.kind == FrameKind::arp);
-    assert_true(out.arp.operation == ArpOperation::request);
-    assert_true(out.arp.sender_mac == peer_mac && out.arp.sender_ip == peer_ip);
-    assert_true(out.arp.target_ip == our_ip);
-    assert_true(parse(arp_frame(ArpOperation::reply, our_mac, vlan), out, ours(vlan)) ==
-                Drop::none);
-    assert_true(out.arp.operation == ArpOperation::reply);
+    const auto &message = out.neighbour;
+    assert_int_equal(question(Mac::broadcast(), vlan).size(), min_frame);
+    assert_true(parse(question(Mac::broadcast(), vlan), out, ours(vlan)) == Drop::none);
+    assert_true(out.kind == FrameKind::neighbour);
+    assert_true(message.question && message.target == our_ip);
+    assert_true(message.sender_mac == peer_mac && message.sender == peer_ip);
+    assert_true(message.from == peer_mac && !message.weak);
+    assert_true(parse(question(our_mac, vlan), out, ours(vlan)) == Drop::none);
+    assert_true(parse(answer(vlan), out, ours(vlan)) == Drop::none);
+    assert_true(!message.question && message.sender == peer_ip && message.sender_mac == peer_mac);
+    Bytes announced(max_control_frame);
+    announced.resize(write_announcement(announced.data(), peers(vlan)));
+    assert_true(parse(announced, out, ours(vlan)) == Drop::none);
+    assert_true(message.question && message.sender == peer_ip && message.target == peer_ip);
   }
 }
 
 static void arp__refuses_malformed(void **) {
-  auto good = arp_frame(ArpOperation::reply, our_mac);
+  auto good = answer();
   for (std::size_t at : {0, 2, 4, 5, 6}) // hardware, protocol, lengths, operation
     expect_drop(Drop::arp_fields, with(good, ethernet_size + at, 9));
   expect_drop(Drop::arp_fields, with(good, ethernet_size + 7, 3));    // RARP
@@ -229,12 +220,15 @@ static void arp__refuses_malformed(void **) {
 static void icmp__tells_what_our_datagram_met(void **) {
   ReceivedFrame out;
   assert_true(parse(icmp_frame(4, 1400), out) == Drop::none);
-  assert_true(out.kind == FrameKind::icmp_unreachable);
-  assert_int_equal(out.icmp.code, IcmpUnreachable::fragmentation_needed);
-  assert_int_equal(out.icmp.next_mtu, 1400);
-  assert_true(out.icmp.to == peer_ip);
-  assert_int_equal(out.icmp.to_port, peer_port);
-  assert_int_equal(out.icmp.from_port, our_port);
+  assert_true(out.kind == FrameKind::unreachable);
+  assert_true(out.unreachable.too_big);
+  assert_int_equal(out.unreachable.next_mtu, 1400);
+  assert_true(out.unreachable.to == peer_ip);
+  assert_int_equal(out.unreachable.to_port, peer_port);
+  assert_int_equal(out.unreachable.from_port, our_port);
+  assert_true(parse(icmp_frame(3, 0), out) == Drop::none);
+  assert_false(out.unreachable.too_big);
+  assert_int_equal(out.unreachable.code, 3);
 }
 
 static void icmp__refuses_what_it_does_not_cover(void **) {
@@ -264,8 +258,6 @@ static void farewell__round_trip(void **) {
 
 static const CMUnitTest cases[] = {
     cmocka_unit_test(udp__round_trip),
-    cmocka_unit_test(udp__header_as_sent),
-    cmocka_unit_test(udp__header_checksum_for_any_peer),
     cmocka_unit_test(udp__refuses_what_is_not_for_us),
     cmocka_unit_test(udp__refuses_malformed),
     cmocka_unit_test(udp__cut_short_is_never_accepted),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/net/neighbour.h"
 
+#include "unit/op/allocations.h"
+
 #include <map>
+#include <new>
 #include <rapidcheck.h>
 #include <set>
 
@@ -27,9 +30,8 @@ struct World {
   // Turns of a millisecond; what was asked meanwhile is in sent.
   void run(Duration span) {
     sent.clear();
-    std::vector<NeighbourTable::Request> requests;
     for (auto end = now + span; now < end; now += 1ms) {
-      table.tick(now, requests);
+      const auto requests = table.tick(now);
       sent.insert(sent.end(), requests.begin(), requests.end());
     }
   }
@@ -167,11 +169,50 @@ static void learn__ignores_those_nobody_asked_for(void **) {
 static void learn__keeps_who_asks_us_up_to_a_bound(void **) {
   World world({.max_unasked = 10});
   for (std::uint32_t i = 0; i < 20; ++i)
-    world.table.learn({ip1.value + i}, mac1, world.now, true);
+    world.table.learn(Ipv4{ip1.value + i}, mac1, world.now, true);
   assert_int_equal(world.table.size(), 10);
   assert_true(world.table.acquire(ip1).resolved());
   world.run(60s);
   assert_int_equal(world.table.size(), 1); // the one in use
+}
+
+static void learn_weakly__confirms_but_replaces_nothing(void **) {
+  World world;
+  world.table.learn_weakly(ip2, mac2, world.now);
+  assert_int_equal(world.table.size(), 0);
+  auto &neighbour = world.table.acquire(ip1);
+  world.run(1ms);
+  world.table.learn_weakly(ip1, {}, world.now); // where it is hasn't been told yet
+  assert_false(neighbour.resolved());
+  world.table.learn_weakly(ip1, mac1, world.now);
+  assert_true(neighbour.resolved() && neighbour.mac() == mac1);
+  for (int i = 0; i < 60; ++i) {
+    neighbour.note_used();
+    world.table.learn_weakly(ip1, i % 2 ? Mac{} : mac1, world.now);
+    world.run(1s);
+    assert_int_equal(world.sent.size(), 0);
+  }
+  world.table.learn_weakly(ip1, mac2, world.now);
+  world.run(2s);
+  assert_true(neighbour.mac() == mac1);
+  assert_true(!world.sent.empty() && world.sent[0].to == mac1);
+  world.table.add_fixed(ip2, mac2);
+  world.table.learn_weakly(ip2, mac1, world.now);
+  assert_true(world.table.acquire(ip2).mac() == mac2);
+}
+
+static void neighbour__of_ipv6_is_as_good(void **) {
+  World world;
+  Ip peer, other;
+  assert_true(parse_ip("fd00::2", peer) && parse_ip("fd00::1:0:2", other));
+  auto &neighbour = world.table.acquire(peer);
+  world.table.acquire(other);
+  world.run(1ms);
+  assert_int_equal(world.sent.size(), 2);
+  assert_true(world.sent[0].ip == peer && world.sent[0].to == Mac::broadcast());
+  world.table.learn(peer, mac1, world.now, false);
+  assert_true(neighbour.resolved() && neighbour.mac() == mac1);
+  assert_false(world.table.acquire(other).resolved());
 }
 
 static void release__keeps_resolved_ones_for_a_while(void **) {
@@ -192,16 +233,75 @@ static void release__keeps_resolved_ones_for_a_while(void **) {
 static void tick__many_at_once_go_out_in_bursts_and_all_of_them(void **) {
   World world({.burst = 32});
   for (std::uint32_t i = 0; i < 5000; ++i)
-    world.table.acquire({0x0a010000 + i});
-  std::vector<NeighbourTable::Request> requests;
+    world.table.acquire(Ipv4{0x0a010000 + i});
   std::set<std::uint32_t> asked;
   for (int turn = 0; turn < 500; ++turn, world.now += 1ms) {
-    world.table.tick(world.now, requests);
+    const auto requests = world.table.tick(world.now);
     assert_true(requests.size() <= 32);
     for (const auto &request : requests)
-      asked.insert(request.ip.value);
+      asked.insert(request.ip.v4().value);
   }
   assert_int_equal(asked.size(), 5000);
+}
+
+static void acquire__without_memory_is_as_if_it_had_not_been(void **) {
+  bool enough = false;
+  for (std::size_t number = 0; !enough; ++number) {
+    World world;
+    const allocations::Shortage shortage(number, 1);
+    try {
+      const allocations::Watch watch;
+      world.table.acquire(ip1);
+    } catch (const std::bad_alloc &) {
+      assert_int_equal(world.table.size(), 0);
+      assert_false(world.table.asking());
+      world.table.acquire(ip1);
+    }
+    enough = allocations::Shortage::counted() <= number;
+    world.run(1ms);
+    assert_int_equal(world.sent.size(), 1);
+  }
+}
+
+static void learn__forgets_new_ones_without_memory(void **) {
+  World world;
+  {
+    const allocations::Shortage shortage(0, 1000);
+    const allocations::Watch watch;
+    world.table.learn(ip1, mac1, world.now, true);
+  }
+  assert_int_equal(world.table.size(), 0);
+  world.table.learn(ip1, mac1, world.now, true);
+  assert_true(world.table.acquire(ip1).resolved());
+}
+
+// All that has its room when a neighbour is added: to be asked for, again too, and to go.
+static void table__takes_no_memory_after_acquire(void **) {
+  constexpr std::uint32_t count = 100;
+  World world({.resolve_timeout = 1s, .reachable = 5s});
+  std::vector<Neighbour *> users;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    users.push_back(&world.table.acquire(Ipv4{ip1.value + i}));
+    world.table.learn(users.back()->ip(), mac1, world.now, false);
+  }
+  world.run(1ms);
+  assert_false(world.table.asking());
+  const allocations::Shortage shortage(0, 1000);
+  std::size_t asked = 0;
+  {
+    const allocations::Watch watch;
+    for (auto *user : users)
+      user->note_heard(mac2);
+    for (auto end = world.now + 2s; world.now < end; world.now += 1ms)
+      asked += world.table.tick(world.now).size();
+    for (auto *user : users)
+      world.table.release(*user);
+    for (auto end = world.now + 10s; world.now < end; world.now += 1ms)
+      world.table.tick(world.now);
+  }
+  assert_true(asked >= count);
+  assert_int_equal(world.table.size(), 0);
+  assert_int_equal(allocations::Shortage::counted(), 0);
 }
 
 static void table__against_a_model(void **) {
@@ -217,7 +317,7 @@ static void table__against_a_model(void **) {
       switch (*rc::gen::inRange(0, 6)) {
       case 0:
       case 1:
-        users[ip].push_back(&world.table.acquire({ip}));
+        users[ip].push_back(&world.table.acquire(Ipv4{ip}));
         break;
       case 2:
         if (!users[ip].empty()) {
@@ -227,7 +327,7 @@ static void table__against_a_model(void **) {
         break;
       case 3: {
         Mac mac{{2, 0, 0, 0, 0, *rc::gen::arbitrary<std::uint8_t>()}};
-        world.table.learn({ip}, mac, world.now, false);
+        world.table.learn(Ipv4{ip}, mac, world.now, false);
         if (!users[ip].empty())
           learnt[ip] = mac;
         break;
@@ -244,7 +344,7 @@ static void table__against_a_model(void **) {
       }
       for (const auto &[key, list] : users)
         for (auto *user : list) {
-          RC_ASSERT(user->ip().value == key);
+          RC_ASSERT(user->ip().v4().value == key);
           if (user->resolved() && learnt.contains(key))
             RC_ASSERT(!user->failed());
         }
@@ -270,8 +370,13 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(neighbour__fixed_is_never_asked_nor_changed),
     cmocka_unit_test(learn__ignores_those_nobody_asked_for),
     cmocka_unit_test(learn__keeps_who_asks_us_up_to_a_bound),
+    cmocka_unit_test(learn_weakly__confirms_but_replaces_nothing),
+    cmocka_unit_test(neighbour__of_ipv6_is_as_good),
     cmocka_unit_test(release__keeps_resolved_ones_for_a_while),
     cmocka_unit_test(tick__many_at_once_go_out_in_bursts_and_all_of_them),
+    cmocka_unit_test(acquire__without_memory_is_as_if_it_had_not_been),
+    cmocka_unit_test(learn__forgets_new_ones_without_memory),
+    cmocka_unit_test(table__takes_no_memory_after_acquire),
     cmocka_unit_test(table__against_a_model),
 };
 static const unit::Group group{"neighbour", cases};

@@ -26,7 +26,7 @@ struct Address {
   friend bool operator==(const Address &, const Address &) = default;
 };
 
-std::string to_string(const Address &); // "10.0.0.1:4000", "[fe80::1]:4000"
+std::string to_string(const Address &); // "10.0.0.1:4000", "[fd00::1]:4000"
 
 struct AddressHash {
   std::size_t operator()(const Address &) const noexcept;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/net/describe.h"
 
-#include "dpdkx/net/frame.h"
 #include "dpdkx/net/kernel_interface.h"
 #include "dpdkx/net/pci_device.h"
 
@@ -34,28 +33,36 @@ int check_interface(const DeviceSpec &spec, const std::optional<KernelInterface>
   return 0;
 }
 
+// The first of the family, or of any.
+const Network &pick(const std::vector<Network> &addresses, Family preferred) {
+  auto fits = [&](const Network &n) { return n.address.is_v4() == (preferred == Family::v4); };
+  auto found = std::find_if(addresses.begin(), addresses.end(), fits);
+  return found == addresses.end() ? addresses.front() : *found;
+}
+
 // The kernel's first address there, or the one that the setting picks or brings.
 int choose_address(const DeviceSpec &spec, const std::optional<AddressSpec> &setting,
-                   const std::optional<KernelInterface> &interface, DeviceDescription &out,
-                   std::string &error) {
+                   Family preferred, const std::optional<KernelInterface> &interface,
+                   DeviceDescription &out, std::string &error) {
   if (setting) {
     out.address = setting->network;
     out.vlan = setting->vlan;
     out.kernel_has_address = kernel_has_address(setting->network.address);
     out.routes.add(setting->network, {});
     if (!setting->gateway.is_any())
-      out.routes.add({{}, 0}, setting->gateway);
+      out.routes.add({setting->network.address, 0}, setting->gateway);
     else if (out.kernel_has_address && interface)
       for (const auto &route : interface->routes.all())
         out.routes.add(route.network, route.gateway);
     return 0;
   }
   if (!interface || interface->addresses.empty()) {
-    error = "FI_DPDKX_ADDR: not set, and the kernel has no IPv4 address for '" + spec.text +
-            "'; allowed: address/prefix[,gateway[,vlan]], for example 10.0.0.1/24";
+    error = "FI_DPDKX_ADDR: not set, and the kernel has no IP address for '" + spec.text +
+            "' (IPv6 addresses of the link alone, fe80::/10, don't count); allowed: "
+            "address/prefix[,gateway[,vlan]], for example 10.0.0.1/24 or fd00::1/64";
     return -EADDRNOTAVAIL;
   }
-  out.address = interface->addresses.front();
+  out.address = pick(interface->addresses, preferred);
   out.kernel_has_address = true;
   out.routes = interface->routes;
   // A point-to-point or a policy-routed interface has none in the main table.
@@ -67,20 +74,22 @@ int choose_mtu(const DeviceSpec &spec, std::uint32_t setting,
                const std::optional<KernelInterface> &interface, DeviceDescription &out,
                std::string &error) {
   auto limit = std::min(interface ? interface->mtu : max_mtu, max_mtu);
+  auto least = out.address.address.is_v4() ? min_mtu : min_mtu_ipv6;
   out.mtu = setting ? setting : interface ? limit : default_mtu;
-  if (out.mtu >= min_mtu && out.mtu <= limit)
+  if (out.mtu >= least && out.mtu <= limit)
     return 0;
   error = setting ? "FI_DPDKX_MTU: " + std::to_string(setting)
                   : quoted(spec) + "its MTU is " + std::to_string(out.mtu);
-  error += "; allowed for '" + spec.text + "': " + std::to_string(min_mtu) + "-" +
-           std::to_string(std::max(limit, min_mtu));
+  error += "; allowed for '" + spec.text + "': " + std::to_string(least) + "-" +
+           std::to_string(std::max(limit, least));
   return -EMSGSIZE;
 }
 
 } // namespace
 
 int describe_device(const DeviceSpec &spec, const std::optional<AddressSpec> &address,
-                    std::uint32_t mtu, DeviceDescription &out, std::string &error) {
+                    Family preferred, std::uint32_t mtu, DeviceDescription &out,
+                    std::string &error) {
   out = {};
   out.link_name = spec.interface.empty() ? spec.bus_name : spec.interface;
   if (spec.kind == DeviceKind::pci)
@@ -94,9 +103,9 @@ int describe_device(const DeviceSpec &spec, const std::optional<AddressSpec> &ad
     out.interface_index = interface->index;
     out.mac = interface->mac;
     out.speed_mbps = interface->speed_mbps;
-    out.neighbours = permanent_neighbours(spec.interface);
+    out.neighbours = permanent_neighbours(interface->index);
   }
-  if (int rc = choose_address(spec, address, interface, out, error))
+  if (int rc = choose_address(spec, address, preferred, interface, out, error))
     return rc;
   return choose_mtu(spec, mtu, interface, out, error);
 }

@@ -116,27 +116,44 @@ std::string part_fault(std::string_view part, std::string_view value, std::strin
   return std::string(part) + " '" + std::string(value) + "'; allowed: " + std::string(allowed);
 }
 
+// A link-local address would need the interface's name with it, which nothing above the
+// device has a place for.
+bool is_endpoint(const Ip &ip) { return ip.is_host() && !ip.is_link_local(); }
+
+// IPv6 routers tell others their link-local address.
+bool is_gateway(const AddressSpec &spec) {
+  const auto &network = spec.network;
+  return spec.gateway.is_host() && spec.gateway != network.address &&
+         (network.contains(spec.gateway) ||
+          (spec.gateway.is_link_local() && !network.address.is_v4()));
+}
+
 // What is wrong with an entry of FI_DPDKX_ADDR; empty: nothing.
 std::string read_address(std::string_view entry, AddressSpec &out) {
-  constexpr std::string_view form = "address/prefix[,gateway[,vlan]] (10.0.0.1/24,10.0.0.254,100), "
-                                    "or '-' where the kernel has the address";
+  constexpr std::string_view form = "address/prefix[,gateway[,vlan]] (10.0.0.1/24,10.0.0.254,100, "
+                                    "or fd00::1/64), or '-' where the kernel has the address";
   out = {};
   auto rest = entry;
   auto prefix = cut(rest, ",");
   const auto address = cut(prefix, "/");
   auto &network = out.network;
-  if (!parse_ipv4(address, network.address) || !network.address.is_host())
-    return part_fault("address", address, "the IPv4 address of one host, in " + std::string(form));
-  if (!parse_number(prefix, network.prefix) || network.prefix > 32)
-    return part_fault("prefix", prefix, "0-32, in " + std::string(form));
+  if (!parse_ip(address, network.address) || !is_endpoint(network.address))
+    return part_fault("address", address,
+                      "the IPv4 or IPv6 address of one host, not of the link alone (fe80::/10), "
+                      "in " +
+                          std::string(form));
+  const bool v4 = network.address.is_v4();
+  if (!parse_number(prefix, network.prefix) || network.prefix > (v4 ? 32 : 128))
+    return part_fault("prefix", prefix, (v4 ? "0-32, in " : "0-128, in ") + std::string(form));
   if (network.is_reserved(network.address))
     return part_fault("address", address,
-                      "one of " + to_string(network) + " other than its first and its last");
+                      "one of " + to_string(network) + " other than its first" +
+                          (v4 ? " and its last" : ""));
   const auto gateway = cut(rest, ",");
-  if (!gateway.empty() && (!parse_ipv4(gateway, out.gateway) || !out.gateway.is_host() ||
-                           !network.contains(out.gateway) || out.gateway == network.address))
+  if (!gateway.empty() && (!parse_ip(gateway, out.gateway) || !is_gateway(out)))
     return part_fault("gateway", gateway,
-                      "empty, or another host's address on the network of " + to_string(network));
+                      "empty, or another host's address on the network of " + to_string(network) +
+                          (v4 ? "" : ", or of the link (fe80::/10)"));
   const auto vlan = cut(rest, ",");
   if (!vlan.empty() && (!parse_number(vlan, out.vlan) || out.vlan == 0 || out.vlan > 4094))
     return part_fault("VLAN", vlan, "empty, or 1-4094");
@@ -147,11 +164,13 @@ std::string read_address(std::string_view entry, AddressSpec &out) {
 
 // The same of FI_DPDKX_NEIGHBORS.
 std::string read_neighbour(std::string_view entry, FixedNeighbour &out) {
-  constexpr std::string_view form = "address=MAC (10.0.0.2=02:00:00:00:00:02)";
+  constexpr std::string_view form =
+      "address=MAC (10.0.0.2=02:00:00:00:00:02, or fd00::2=02:00:00:00:00:02)";
   auto mac = entry;
   const auto address = cut(mac, "=");
-  if (!parse_ipv4(address, out.first) || !out.first.is_host())
-    return part_fault("address", address, "the IPv4 address of one host, in " + std::string(form));
+  if (!parse_ip(address, out.first) || !out.first.is_host())
+    return part_fault("address", address,
+                      "the IPv4 or IPv6 address of one host, in " + std::string(form));
   if (!parse_mac(mac, out.second) || out.second.is_multicast() || out.second.is_zero())
     return part_fault("MAC", mac, "the MAC address of one host, in " + std::string(form));
   return {};

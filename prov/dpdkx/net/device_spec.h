@@ -11,13 +11,14 @@
 //
 // FI_DPDKX_ADDR: for each device, in the same order and separated the same way,
 //   address/prefix[,gateway[,vlan]]                   10.0.0.1/24,10.0.0.254,100
+//                                                     fd00::1/64,fe80::1
 // or "-" where the kernel has the address. A gateway may be left empty.
 //
 // FI_DPDKX_NEIGHBORS: fixed neighbours, separated the same way
 //   address=MAC                                       10.0.0.2=02:00:00:00:00:02
 #pragma once
 
-#include "dpdkx/net/ipv4.h"
+#include "dpdkx/net/ip.h"
 #include "dpdkx/net/mac.h"
 
 #include <cstdint>
@@ -52,14 +53,14 @@ struct DeviceSpec {
 };
 
 struct AddressSpec {
-  Ipv4Network network;
-  Ipv4 gateway; // 0.0.0.0: none
+  Network network;
+  Ip gateway; // any: none
   std::uint16_t vlan = 0;
 
   friend bool operator==(const AddressSpec &, const AddressSpec &) = default;
 };
 
-using FixedNeighbour = std::pair<Ipv4, Mac>;
+using FixedNeighbour = std::pair<Ip, Mac>;
 
 // Each returns false with a text that names the setting, the value and what is
 // allowed. Nothing is looked up: whether a device exists is for describe_device().

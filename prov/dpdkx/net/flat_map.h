@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// A map from 64-bit keys to 32-bit values in one block of memory: 16 bytes a
-// slot, at most three quarters full.
+// A map from small keys to 32-bit values in one block of memory: 16 bytes a slot
+// for keys of 64 bits, at most three quarters full.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,16 @@
 
 namespace dpdkx::net {
 
-class FlatMap {
+// What a key is told apart by, before it is compared: bits that differ.
+inline std::uint64_t hash_key(std::uint64_t key) { return key; }
+
+template <class Key> class FlatMapOf {
 public:
   static constexpr std::uint32_t none = 0xffffffff; // not a value
 
   std::size_t size() const { return size_; }
 
-  std::uint32_t find(std::uint64_t key) const {
+  std::uint32_t find(const Key &key) const {
     if (size_ == 0)
       return none;
     auto at = slot_of(key);
@@ -27,7 +30,7 @@ public:
   }
 
   // False if the key is there already. May throw std::bad_alloc, then nothing has changed.
-  bool insert(std::uint64_t key, std::uint32_t value) {
+  bool insert(const Key &key, std::uint32_t value) {
     if (find(key) != none)
       return false;
     if ((size_ + 1) * 4 > capacity() * 3)
@@ -37,7 +40,7 @@ public:
     return true;
   }
 
-  bool erase(std::uint64_t key) {
+  bool erase(const Key &key) {
     if (size_ == 0)
       return false;
     auto at = slot_of(key);
@@ -52,19 +55,20 @@ public:
 
 private:
   struct Slot {
-    std::uint64_t key = 0;
+    Key key{};
     std::uint32_t value = none;
   };
 
   std::size_t capacity() const { return slots_ ? mask_ + 1 : 0; }
 
-  std::size_t slot_of(std::uint64_t key) const {
-    key ^= key >> 32;
-    key *= 0x9e3779b97f4a7c15;
-    return static_cast<std::size_t>(key >> 32) & mask_;
+  std::size_t slot_of(const Key &key) const {
+    std::uint64_t hash = hash_key(key);
+    hash ^= hash >> 32;
+    hash *= 0x9e3779b97f4a7c15;
+    return static_cast<std::size_t>(hash >> 32) & mask_;
   }
 
-  void place(std::uint64_t key, std::uint32_t value) {
+  void place(const Key &key, std::uint32_t value) {
     auto at = slot_of(key);
     while (slots_[at].value != none)
       at = (at + 1) & mask_;
@@ -96,5 +100,7 @@ private:
   std::unique_ptr<Slot[]> slots_;
   std::size_t mask_ = 0, size_ = 0;
 };
+
+using FlatMap = FlatMapOf<std::uint64_t>;
 
 } // namespace dpdkx::net

@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/net/frame.h"
 
-#include "dpdkx/net/bytes.h"
 #include "dpdkx/net/checksum.h"
+#include "dpdkx/net/frame_parts.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace dpdkx::net {
 
+using namespace frame;
+
 namespace {
 
-constexpr std::uint16_t type_ipv4 = 0x0800, type_arp = 0x0806, type_vlan = 0x8100;
 constexpr std::uint16_t type_experimental = 0x88b5; // IEEE 802, for local use
 constexpr std::uint32_t farewell_magic = 0x64706478, farewell_size = 5;
-constexpr std::uint8_t protocol_icmp = 1, protocol_udp = 17;
-constexpr std::uint8_t version_and_length = 0x45;                       // IPv4, no options
-constexpr std::uint16_t dont_fragment = 0x4000, fragment_mask = 0x3fff; // MF and the offset
-constexpr std::uint32_t icmp_header = 8, quoted_transport = 8;
-constexpr std::uint8_t icmp_type_unreachable = 3;
+constexpr std::uint16_t fragment_mask = 0x3fff; // MF and the offset
+constexpr std::uint8_t icmp_type_unreachable = 3, icmp_code_fragmentation_needed = 4;
+constexpr std::uint16_t arp_request = 1, arp_reply = 2;
 
-using Bytes = std::span<const std::byte>;
-
-std::uint8_t u8(const std::byte *p) { return std::to_integer<std::uint8_t>(*p); }
-
-Drop parse_arp(Bytes body, ReceivedFrame &out) {
+Drop parse_arp(Bytes body, const Mac &from, ReceivedFrame &out) {
   if (body.size() < arp_size)
     return Drop::truncated;
   const auto *p = body.data();
@@ -32,16 +26,18 @@ Drop parse_arp(Bytes body, ReceivedFrame &out) {
   if (load_be16(p) != 1 || load_be16(p + 2) != type_ipv4 || load_be16(p + 4) != 0x0604)
     return Drop::arp_fields;
   auto operation = load_be16(p + 6);
-  auto &arp = out.arp;
-  arp = {ArpOperation{operation},
-         Mac::load(p + 8),
-         {load_be32(p + 14)},
-         Mac::load(p + 18),
-         {load_be32(p + 24)}};
-  if ((operation != 1 && operation != 2) || arp.sender_mac.is_multicast() ||
-      arp.sender_mac.is_zero() || !(arp.sender_ip.is_host() || arp.sender_ip.is_any()))
+  auto sender_mac = Mac::load(p + 8);
+  Ipv4 sender{load_be32(p + 14)}, target{load_be32(p + 24)};
+  if ((operation != arp_request && operation != arp_reply) || sender_mac.is_multicast() ||
+      sender_mac.is_zero() || !(sender.is_host() || sender.is_any()))
     return Drop::arp_fields;
-  out.kind = FrameKind::arp;
+  out.kind = FrameKind::neighbour;
+  out.neighbour = {.question = operation == arp_request,
+                   .sender = sender,
+                   .sender_mac = sender_mac,
+                   .weak = false,
+                   .target = target,
+                   .from = from};
   return Drop::none;
 }
 
@@ -55,20 +51,6 @@ Drop parse_farewell(Bytes body, ReceivedFrame &out) {
   return Drop::none;
 }
 
-Drop parse_udp(Bytes ip_payload, ReceivedFrame &out) {
-  if (ip_payload.size() < udp_size)
-    return Drop::udp_length;
-  const auto *p = ip_payload.data();
-  // All of the IP payload, neither more nor less: no bytes that no length covers.
-  if (load_be16(p + 4) != ip_payload.size())
-    return Drop::udp_length;
-  out.kind = FrameKind::udp;
-  out.source_port = load_be16(p);
-  out.port = load_be16(p + 2);
-  out.payload_len = static_cast<std::uint16_t>(ip_payload.size() - udp_size);
-  return out.source_port == 0 ? Drop::bad_source : Drop::none;
-}
-
 Drop parse_icmp(Bytes ip_payload, const LocalSide &local, ReceivedFrame &out) {
   if (ip_payload.size() < icmp_header || u8(ip_payload.data()) != icmp_type_unreachable)
     return Drop::other_protocol;
@@ -77,14 +59,16 @@ Drop parse_icmp(Bytes ip_payload, const LocalSide &local, ReceivedFrame &out) {
   const auto *p = ip_payload.data();
   const auto *quoted = p + icmp_header;
   if (u8(quoted) != version_and_length || u8(quoted + 9) != protocol_udp ||
-      load_be32(quoted + 12) != local.ip.value)
+      load_be32(quoted + 12) != local.v4.value)
     return Drop::icmp_fields;
-  out.kind = FrameKind::icmp_unreachable;
-  out.icmp = {u8(p + 1),
-              load_be16(p + 6),
-              {load_be32(quoted + 16)},
-              load_be16(quoted + ipv4_size + 2),
-              load_be16(quoted + ipv4_size)};
+  out.kind = FrameKind::unreachable;
+  auto code = u8(p + 1);
+  out.unreachable = {.too_big = code == icmp_code_fragmentation_needed,
+                     .code = code,
+                     .next_mtu = load_be16(p + 6),
+                     .to = Ipv4{load_be32(quoted + 16)},
+                     .to_port = load_be16(quoted + ipv4_size + 2),
+                     .from_port = load_be16(quoted + ipv4_size)};
   return Drop::none;
 }
 
@@ -98,19 +82,20 @@ Drop check_ip_header(Bytes packet, const LocalSide &local, ReceivedFrame &out, s
     return Drop::ip_header;
   if (total > packet.size())
     return Drop::truncated;
-  if (!checksum_holds(packet.first(ipv4_size)))
+  if (!ipv4_checksum_holds(p))
     return Drop::ip_checksum;
-  if (load_be32(p + 16) != local.ip.value)
+  if (load_be32(p + 16) != local.v4.value)
     return Drop::other_ip;
   if (load_be16(p + 6) & fragment_mask)
     return Drop::ip_fragment;
-  out.source.value = load_be32(p + 12);
-  if (!out.source.is_host() || out.source == local.ip)
+  Ipv4 source{load_be32(p + 12)};
+  out.source = source;
+  if (!source.is_host() || source == local.v4)
     return Drop::bad_source;
   return Drop::none;
 }
 
-Drop parse_ip(Bytes packet, const LocalSide &local, ReceivedFrame &out) {
+Drop parse_ipv4(Bytes packet, const LocalSide &local, ReceivedFrame &out) {
   std::size_t total;
   if (auto drop = check_ip_header(packet, local, out, total); drop != Drop::none)
     return drop;
@@ -125,7 +110,47 @@ Drop parse_ip(Bytes packet, const LocalSide &local, ReceivedFrame &out) {
   }
 }
 
-void write_link_header(std::byte *at, const LocalSide &local, const Mac &to, std::uint16_t type) {
+// Of our address's family, as everything on the device is.
+Drop parse_protocol(std::uint16_t type, const Mac &to, Bytes frame, const LocalSide &local,
+                    ReceivedFrame &out) {
+  auto body = frame.subspan(local.link_header());
+  if (local.is_v6) {
+    bool group = to.bytes[0] == 0x33 && to.bytes[1] == 0x33;
+    if (to != local.mac && !group)
+      return Drop::other_mac;
+    return type == type_ipv6 ? parse_ipv6(body, local, group, source_mac(frame.data()), out)
+                             : Drop::other_protocol;
+  }
+  if (type == type_arp)
+    return to == local.mac || to == Mac::broadcast()
+               ? parse_arp(body, source_mac(frame.data()), out)
+               : Drop::other_mac;
+  if (to != local.mac)
+    return Drop::other_mac;
+  return type == type_ipv4 ? parse_ipv4(body, local, out) : Drop::other_protocol;
+}
+
+std::uint32_t write_arp(std::byte *at, const LocalSide &local, std::uint16_t operation,
+                        const Mac &to, const Mac &target_mac, Ipv4 target) {
+  write_link_header(at, local, to, type_arp);
+  auto *p = at + local.link_header();
+  store_be16(p, 1);
+  store_be16(p + 2, type_ipv4);
+  store_be16(p + 4, 0x0604);
+  store_be16(p + 6, operation);
+  local.mac.store(p + 8);
+  store_be32(p + 14, local.v4.value);
+  target_mac.store(p + 18);
+  store_be32(p + 24, target.value);
+  auto end = local.link_header() + arp_size;
+  std::memset(at + end, 0, min_frame - end);
+  return min_frame;
+}
+
+} // namespace
+
+void frame::write_link_header(std::byte *at, const LocalSide &local, const Mac &to,
+                              std::uint16_t type) {
   to.store(at);
   local.mac.store(at + 6);
   if (local.vlan) {
@@ -136,13 +161,25 @@ void write_link_header(std::byte *at, const LocalSide &local, const Mac &to, std
   store_be16(at + 12, type);
 }
 
-} // namespace
+Drop frame::parse_udp(Bytes ip_payload, ReceivedFrame &out) {
+  if (ip_payload.size() < udp_size)
+    return Drop::udp_length;
+  const auto *p = ip_payload.data();
+  // All of the IP payload, neither more nor less: no bytes that no length covers.
+  if (load_be16(p + 4) != ip_payload.size())
+    return Drop::udp_length;
+  out.kind = FrameKind::udp;
+  out.source_port = load_be16(p);
+  out.port = load_be16(p + 2);
+  out.payload_len = static_cast<std::uint16_t>(ip_payload.size() - udp_size);
+  return out.source_port == 0 ? Drop::bad_source : Drop::none;
+}
 
 std::string_view to_string(Drop drop) {
   static constexpr std::string_view names[] = {
-      "none",        "truncated",   "other_vlan", "other_mac",  "other_protocol", "ip_header",
-      "ip_checksum", "ip_fragment", "other_ip",   "bad_source", "udp_length",     "arp_fields",
-      "icmp_fields", "other_port",  "offload",    "inbox_full"};
+      "none",        "truncated",   "other_vlan",  "other_mac",  "other_protocol", "ip_header",
+      "ip_checksum", "ip_fragment", "other_ip",    "bad_source", "udp_length",     "udp_checksum",
+      "arp_fields",  "nd_fields",   "icmp_fields", "other_port", "offload",        "inbox_full"};
   static_assert(std::size(names) == static_cast<std::size_t>(Drop::count_));
   return names[static_cast<std::size_t>(drop)];
 }
@@ -161,62 +198,27 @@ Drop parse_frame(Bytes frame, const LocalSide &local, ReceivedFrame &out) {
     return Drop::other_vlan;
   }
   auto to = Mac::load(p);
-  auto body = frame.subspan(link_header);
-  if (type == type_arp)
-    return to == local.mac || to == Mac::broadcast() ? parse_arp(body, out) : Drop::other_mac;
   if (type == type_experimental && to == Mac::broadcast())
-    return parse_farewell(body, out);
-  if (to != local.mac)
-    return Drop::other_mac;
-  return type == type_ipv4 ? parse_ip(body, local, out) : Drop::other_protocol;
+    return parse_farewell(frame.subspan(link_header), out);
+  return parse_protocol(type, to, frame, local, out);
 }
 
 Mac source_mac(const std::byte *frame) { return Mac::load(frame + 6); }
 
-UdpEncapsulation::UdpEncapsulation(const LocalSide &local, std::uint16_t port, std::uint8_t dscp)
-    : size_(local.headers()), ip_at_(local.link_header()) {
-  write_link_header(header_, local, Mac{}, type_ipv4);
-  auto *ip = header_ + ip_at_;
-  ip[0] = std::byte{version_and_length};
-  ip[1] = static_cast<std::byte>(dscp << 2);
-  // The identification stays 0, as RFC 6864 has it for datagrams that aren't fragmented.
-  store_be16(ip + 6, dont_fragment);
-  ip[8] = std::byte{default_ttl};
-  ip[9] = std::byte{protocol_udp};
-  store_be32(ip + 12, local.ip.value);
-  ip_sum_ = checksum_add(0, {ip, ipv4_size});
-  store_be16(ip + ipv4_size, port);
+std::uint32_t write_question(std::byte *at, const LocalSide &local, const Mac &to,
+                             const Ip &target) {
+  return local.is_v6 ? write_solicitation(at, local, to, target)
+                     : write_arp(at, local, arp_request, to, {}, target.v4());
 }
 
-void UdpEncapsulation::write(std::byte *at, const Mac &to_mac, Ipv4 to, std::uint16_t to_port,
-                             std::uint16_t payload_len) const {
-  std::memcpy(at, header_, size_);
-  to_mac.store(at);
-  auto *ip = at + ip_at_;
-  auto total = static_cast<std::uint16_t>(ip_udp_size + payload_len);
-  store_be16(ip + 2, total);
-  store_be16(ip + 10, checksum_finish(checksum_add32(ip_sum_ + total, to.value)));
-  store_be32(ip + 16, to.value);
-  auto *udp = ip + ipv4_size;
-  store_be16(udp + 2, to_port);
-  store_be16(udp + 4, static_cast<std::uint16_t>(udp_size + payload_len));
+std::uint32_t write_answer(std::byte *at, const LocalSide &local, const Mac &to, const Ip &asker) {
+  return local.is_v6 ? write_advertisement(at, local, to, asker)
+                     : write_arp(at, local, arp_reply, to, to, asker.v4());
 }
 
-std::uint32_t write_arp(std::byte *at, const LocalSide &local, ArpOperation operation,
-                        const Mac &to_mac, const Mac &target_mac, Ipv4 target_ip) {
-  write_link_header(at, local, to_mac, type_arp);
-  auto *p = at + local.link_header();
-  store_be16(p, 1);
-  store_be16(p + 2, type_ipv4);
-  store_be16(p + 4, 0x0604);
-  store_be16(p + 6, static_cast<std::uint16_t>(operation));
-  local.mac.store(p + 8);
-  store_be32(p + 14, local.ip.value);
-  target_mac.store(p + 18);
-  store_be32(p + 24, target_ip.value);
-  auto end = local.link_header() + arp_size;
-  std::memset(at + end, 0, min_frame - end);
-  return min_frame;
+std::uint32_t write_announcement(std::byte *at, const LocalSide &local) {
+  return local.is_v6 ? write_advertisement(at, local, {}, {})
+                     : write_arp(at, local, arp_request, Mac::broadcast(), {}, local.v4);
 }
 
 std::uint32_t write_farewell(std::byte *at, const LocalSide &local, const Farewell &farewell) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// Ethernet, ARP, IPv4, UDP and ICMP headers: received frames are checked here,
-// wholly, before anything else reads them; sent ones are written here.
+// Ethernet, ARP, IPv4, IPv6, UDP and ICMP headers: received frames are checked
+// here, wholly, before anything else reads them; frames without a payload are
+// written here (those with one: encapsulation.h).
 #pragma once
 
-#include "dpdkx/net/ipv4.h"
+#include "dpdkx/net/ip.h"
 #include "dpdkx/net/mac.h"
 
 #include <cstddef>
@@ -14,20 +15,28 @@
 
 namespace dpdkx::net {
 
-constexpr std::uint32_t ethernet_size = 14, vlan_tag_size = 4, ipv4_size = 20, udp_size = 8;
-constexpr std::uint32_t ip_udp_size = ipv4_size + udp_size; // what an MTU loses to us
-constexpr std::uint32_t arp_size = 28;
-constexpr std::uint32_t min_frame = 60; // shorter ones are padded (no FCS)
+constexpr std::uint32_t ethernet_size = 14, vlan_tag_size = 4, ipv4_size = 20, ipv6_size = 40,
+                        udp_size = 8;
+constexpr std::uint32_t arp_size = 28, icmp6_size = 24; // of a question or an answer, no options
+constexpr std::uint32_t min_frame = 60;                 // shorter ones are padded (no FCS)
+constexpr std::uint32_t max_control_frame = 128;        // what this file writes is no longer
 constexpr std::uint32_t max_ip_packet = 65535;
 
-// Our side of a link.
+// Our side of a link: one address of one family.
 struct LocalSide {
+  LocalSide() = default;
+  LocalSide(const Mac &m, const Ip &address, std::uint16_t tag = 0)
+      : mac(m), ip(address), v4(address.v4()), is_v6(!address.is_v4()), vlan(tag) {}
+
   Mac mac;
-  Ipv4 ip;
+  Ip ip;
+  Ipv4 v4; // the same, unless is_v6
+  bool is_v6 = false;
   std::uint16_t vlan = 0; // 0: untagged
 
   std::uint32_t link_header() const { return ethernet_size + (vlan ? vlan_tag_size : 0); }
-  std::uint32_t headers() const { return link_header() + ip_udp_size; }
+  std::uint32_t ip_udp() const { return (is_v6 ? ipv6_size : ipv4_size) + udp_size; }
+  std::uint32_t headers() const { return link_header() + ip_udp(); }
 };
 
 // Why a frame is of no use. Not every one is an error: an interface that is
@@ -36,15 +45,17 @@ enum class Drop : std::uint8_t {
   none,
   truncated,      // shorter than its headers say
   other_vlan,     // tagged otherwise than we are
-  other_mac,      // to another station, or multicast
-  other_protocol, // not ARP, UDP, or an ICMP error
-  ip_header,      // version, options, lengths
+  other_mac,      // to another station, or a group that isn't ours
+  other_protocol, // not address resolution, UDP, or an ICMP error; not of our family
+  ip_header,      // version, options or extension headers, lengths
   ip_checksum,
   ip_fragment,
   other_ip,   // to another address
   bad_source, // from an address that no single host has, or from our own
   udp_length,
+  udp_checksum, // none, where IPv6 wants one
   arp_fields,
+  nd_fields,   // neighbour discovery: hop limit, checksum, options, ...
   icmp_fields, // checksum, or what it quotes isn't ours
   other_port,  // no endpoint here has it (found by the caller)
   offload,     // the device says a checksum is wrong, or split the frame (found by the caller)
@@ -53,24 +64,24 @@ enum class Drop : std::uint8_t {
 };
 std::string_view to_string(Drop); // "ip_checksum"
 
-enum class FrameKind : std::uint8_t { udp, arp, icmp_unreachable, farewell };
+enum class FrameKind : std::uint8_t { udp, neighbour, unreachable, farewell };
 
-enum class ArpOperation : std::uint16_t { request = 1, reply = 2 };
-
-struct ArpPacket {
-  ArpOperation operation{};
-  Mac sender_mac;
-  Ipv4 sender_ip; // 0.0.0.0: a probe (RFC 5227)
-  Mac target_mac;
-  Ipv4 target_ip;
+// What a neighbour asks or says: ARP, or of ICMPv6 neighbour solicitations and advertisements.
+struct NeighbourMessage {
+  bool question = false; // for target
+  Ip sender;             // any: none yet (RFC 5227, RFC 4862); of an answer, who it is about
+  Mac sender_mac;        // zero: not told
+  bool weak = false;     // not to replace what is known (an advertisement without Override)
+  Ip target;             // of a question
+  Mac from;              // the frame's
 };
 
-// An ICMP "destination unreachable" for a datagram of ours.
-struct IcmpUnreachable {
-  static constexpr std::uint8_t port_unreachable = 3, fragmentation_needed = 4;
+// An ICMP "destination unreachable" or "packet too big" for a datagram of ours.
+struct Unreachable {
+  bool too_big = false;
   std::uint8_t code = 0;
-  std::uint16_t next_mtu = 0; // fragmentation_needed; 0: an old router
-  Ipv4 to;                    // where our datagram went
+  std::uint32_t next_mtu = 0; // too_big; 0: an old router
+  Ip to;                      // where our datagram went
   std::uint16_t to_port = 0, from_port = 0;
 };
 
@@ -83,12 +94,12 @@ struct Farewell {
 struct ReceivedFrame {
   FrameKind kind{};
   // udp. The payload starts after LocalSide::headers().
-  Ipv4 source;
+  Ip source;
   std::uint16_t source_port = 0, port = 0;
   std::uint16_t payload_len = 0;
   // the others
-  ArpPacket arp;
-  IcmpUnreachable icmp;
+  NeighbourMessage neighbour;
+  Unreachable unreachable;
   Farewell farewell;
 };
 
@@ -101,32 +112,19 @@ Drop parse_frame(std::span<const std::byte> frame, const LocalSide &, ReceivedFr
 // Of a frame that parse_frame() took for UDP.
 Mac source_mac(const std::byte *frame);
 
-// Writes headers before payloads. Everything constant for a port is prepared once.
-class UdpEncapsulation {
-public:
-  static constexpr std::uint8_t default_ttl = 64;
-
-  UdpEncapsulation() = default;
-  UdpEncapsulation(const LocalSide &, std::uint16_t port, std::uint8_t dscp);
-
-  std::uint32_t header_size() const { return size_; }
-  // `at` has header_size() bytes, the payload right behind. IPv4 with DF, no
-  // options; UDP checksum 0 (none).
-  void write(std::byte *at, const Mac &to_mac, Ipv4 to, std::uint16_t to_port,
-             std::uint16_t payload_len) const;
-
-private:
-  std::byte header_[ethernet_size + vlan_tag_size + ip_udp_size] = {};
-  std::uint32_t size_ = 0;
-  std::uint32_t ip_at_ = 0;
-  std::uint64_t ip_sum_ = 0; // of the constant fields
-};
-
-// `at` has room for min_frame bytes. Returns the length, padding included.
-std::uint32_t write_arp(std::byte *at, const LocalSide &, ArpOperation, const Mac &to_mac,
-                        const Mac &target_mac, Ipv4 target_ip);
-
-// The same for a farewell, which goes to whoever is there.
+// Each of these writes at `at`, where max_control_frame bytes are, and returns the length,
+// padding included. Address resolution is ARP or neighbour discovery, as our address has it.
+//
+// Who has `target`? `to`: the one that is thought to, or broadcast: whoever has it.
+std::uint32_t write_question(std::byte *at, const LocalSide &, const Mac &to, const Ip &target);
+// We have our address; said to who asked. An asker without an address: to all.
+std::uint32_t write_answer(std::byte *at, const LocalSide &, const Mac &to, const Ip &asker);
+// The same, unasked, to all.
+std::uint32_t write_announcement(std::byte *at, const LocalSide &);
+// For switches that look into who listens to which group (RFC 4541): we do to the one that our
+// IPv6 address is asked for in.
+std::uint32_t write_group_report(std::byte *at, const LocalSide &);
+// To whoever is there.
 std::uint32_t write_farewell(std::byte *at, const LocalSide &, const Farewell &);
 
 } // namespace dpdkx::net

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// IPv4 addresses and networks as text and numbers, and longest-prefix routes.
+// IPv4 addresses as text and numbers.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace dpdkx::net {
 
@@ -27,42 +25,5 @@ struct Ipv4 {
 
 std::string to_string(Ipv4);
 bool parse_ipv4(std::string_view text, Ipv4 &out); // dotted quad only
-
-struct Ipv4Network {
-  Ipv4 address; // host bits may be set: an interface's address
-  std::uint8_t prefix = 32;
-
-  std::uint32_t mask() const { return prefix == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix); }
-  bool contains(Ipv4 ip) const { return ((ip.value ^ address.value) & mask()) == 0; }
-  // The network's own and its broadcast address; a /31 and a /32 have neither.
-  bool is_reserved(Ipv4 ip) const;
-
-  friend bool operator==(const Ipv4Network &, const Ipv4Network &) = default;
-};
-
-std::string to_string(const Ipv4Network &); // "10.0.0.1/24"
-bool parse_ipv4_network(std::string_view text, Ipv4Network &out);
-
-// Where a datagram's next hop is: the peer itself on a network of the link, a
-// gateway elsewhere.
-class RouteTable {
-public:
-  struct Route {
-    Ipv4Network network;
-    Ipv4 gateway;
-  };
-
-  // A gateway of 0.0.0.0 means: on the link.
-  void add(const Ipv4Network &, Ipv4 gateway);
-  std::optional<Ipv4> next_hop(Ipv4 to) const;
-  const std::vector<Route> &all() const { return routes_; }
-
-private:
-  std::vector<Route> routes_; // longest prefix first; the first added wins among equals
-};
-
-// Adds to `table` the routes over `interface` from the text of /proc/net/route
-// (whose addresses are in the byte order of the machine). Unreadable lines are skipped.
-void read_kernel_routes(std::string_view text, std::string_view interface, RouteTable &table);
 
 } // namespace dpdkx::net

@@ -3,9 +3,12 @@
 
 #include "dpdkx/net/text.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <ifaddrs.h>
+#include <linux/if_addr.h>
 #include <memory>
 #include <net/if.h>
 #include <net/if_arp.h>
@@ -28,15 +31,28 @@ InterfaceAddresses interface_addresses() {
   return {list, &freeifaddrs};
 }
 
-Ipv4 ip_of(const sockaddr *address) {
+Ip ip_of(const sockaddr *address) {
+  if (address->sa_family == AF_INET6) {
+    sockaddr_in6 in6;
+    std::memcpy(&in6, address, sizeof(in6));
+    return Ip::load(reinterpret_cast<const std::byte *>(&in6.sin6_addr));
+  }
   sockaddr_in in;
   std::memcpy(&in, address, sizeof(in));
-  return {ntohl(in.sin_addr.s_addr)};
+  return Ipv4{ntohl(in.sin_addr.s_addr)};
 }
 
-bool is_ipv4(const ifaddrs &entry) {
-  return entry.ifa_addr != nullptr && entry.ifa_addr->sa_family == AF_INET &&
-         entry.ifa_netmask != nullptr;
+bool has_ip(const ifaddrs &entry) {
+  return entry.ifa_addr != nullptr && entry.ifa_netmask != nullptr &&
+         (entry.ifa_addr->sa_family == AF_INET || entry.ifa_addr->sa_family == AF_INET6);
+}
+
+Network network_of(const ifaddrs &entry) {
+  auto ip = ip_of(entry.ifa_addr), mask = ip_of(entry.ifa_netmask);
+  int prefix = 0;
+  for (std::size_t i = ip.is_v4() ? 12 : 0; i < Ip::size; ++i)
+    prefix += std::popcount(mask.bytes[i]);
+  return {ip, static_cast<std::uint8_t>(prefix)};
 }
 
 // A file of /proc, whose size isn't known beforehand. Empty if it can't be read.
@@ -67,14 +83,16 @@ private:
   int fd_;
 };
 
-std::vector<Ipv4Network> addresses_of(const std::string &name) {
-  std::vector<Ipv4Network> found;
+std::vector<Network> addresses_of(const std::string &name) {
+  std::vector<Network> found;
+  auto unfit = unfit_addresses(read_file("/proc/thread-self/net/if_inet6"));
   auto list = interface_addresses();
   for (auto *entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
-    if (!is_ipv4(*entry) || name != entry->ifa_name)
+    if (!has_ip(*entry) || name != entry->ifa_name)
       continue;
-    auto mask = ip_of(entry->ifa_netmask).value;
-    found.push_back({ip_of(entry->ifa_addr), static_cast<std::uint8_t>(__builtin_popcount(mask))});
+    auto network = network_of(*entry);
+    if (std::find(unfit.begin(), unfit.end(), network.address) == unfit.end())
+      found.push_back(network);
   }
   return found;
 }
@@ -107,35 +125,34 @@ std::optional<KernelInterface> find_kernel_interface(const std::string &name) {
   }
   found.speed_mbps = speed_of(name);
   found.addresses = addresses_of(name);
-  read_kernel_routes(read_file("/proc/thread-self/net/route"), name, found.routes);
+  read_ipv4_routes(read_file("/proc/thread-self/net/route"), name, found.routes);
+  read_ipv6_routes(read_file("/proc/thread-self/net/ipv6_route"), name, found.routes);
   return found;
 }
 
-bool kernel_has_address(Ipv4 ip) {
+bool kernel_has_address(const Ip &ip) {
   auto list = interface_addresses();
   for (auto *entry = list.get(); entry != nullptr; entry = entry->ifa_next)
-    if (is_ipv4(*entry) && ip_of(entry->ifa_addr) == ip)
+    if (has_ip(*entry) && ip_of(entry->ifa_addr) == ip)
       return true;
   return false;
 }
 
-std::vector<std::pair<Ipv4, Mac>> permanent_neighbours(const std::string &interface) {
-  // IP address, HW type, Flags, HW address, Mask, Device
-  constexpr std::uint32_t complete_and_permanent = ATF_COM | ATF_PERM;
-  std::vector<std::pair<Ipv4, Mac>> found;
-  auto text = read_file("/proc/thread-self/net/arp");
-  for (std::string_view rest = text; !rest.empty();) {
-    auto line = next_line(rest);
-    std::string_view field[6];
+std::vector<Ip> unfit_addresses(std::string_view if_inet6) {
+  // Address, interface index, prefix, scope, flags, interface
+  constexpr std::uint32_t unfit =
+      IFA_F_TENTATIVE | IFA_F_DADFAILED | IFA_F_DEPRECATED | IFA_F_TEMPORARY;
+  std::vector<Ip> found;
+  while (!if_inet6.empty()) {
+    auto line = next_line(if_inet6);
+    std::string_view field[5];
     for (auto &f : field)
       f = next_word(line);
-    auto flags_text = field[2].starts_with("0x") ? field[2].substr(2) : field[2];
+    Ip ip;
     std::uint32_t flags;
-    std::pair<Ipv4, Mac> neighbour;
-    if (field[5] == interface && parse_number(flags_text, flags, 16) &&
-        (flags & complete_and_permanent) == complete_and_permanent &&
-        parse_ipv4(field[0], neighbour.first) && parse_mac(field[3], neighbour.second))
-      found.push_back(neighbour);
+    if (parse_hex_ip(field[0], ip) && parse_number(field[4], flags, 16) &&
+        (flags & unfit || ip.is_link_local()))
+      found.push_back(ip);
   }
   return found;
 }

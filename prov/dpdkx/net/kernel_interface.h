@@ -4,12 +4,14 @@
 // All of it is about the calling thread's network namespace.
 #pragma once
 
-#include "dpdkx/net/ipv4.h"
+#include "dpdkx/net/ip.h"
 #include "dpdkx/net/mac.h"
+#include "dpdkx/net/routes.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,19 +22,24 @@ struct KernelInterface {
   bool up = false, ethernet = false;
   Mac mac;
   std::uint32_t mtu = 0;
-  std::uint64_t speed_mbps = 0;       // 0: unknown
-  std::vector<Ipv4Network> addresses; // without aliases of other interfaces
+  std::uint64_t speed_mbps = 0; // 0: unknown
+  // In the kernel's order, without aliases of other interfaces. Of IPv6 without link-local
+  // ones, and without those that are still being tried, are short-lived, or have expired.
+  std::vector<Network> addresses;
   RouteTable routes;
 };
 
 // nullopt: there is none of that name.
 std::optional<KernelInterface> find_kernel_interface(const std::string &name);
 
-// Any interface has it: then the kernel answers ARP for it, and handles what is sent to it.
-bool kernel_has_address(Ipv4);
+// Any interface has it: then the kernel answers who asks for it, and handles what is sent to it.
+bool kernel_has_address(const Ip &);
 
 // Neighbours that the administrator has fixed for the interface.
-std::vector<std::pair<Ipv4, Mac>> permanent_neighbours(const std::string &interface);
+std::vector<std::pair<Ip, Mac>> permanent_neighbours(unsigned interface_index);
+
+// The IPv6 addresses of the text of /proc/net/if_inet6 that aren't good for endpoints.
+std::vector<Ip> unfit_addresses(std::string_view if_inet6);
 
 // For "allowed:" in messages: "eth0, veth1".
 std::string kernel_interface_names();

@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/net/neighbour.h"
 
+#include "dpdkx/base/room.h"
+
 #include <algorithm>
+#include <new>
 
 namespace dpdkx::net {
 
 namespace {
 constexpr Time not_yet = Time::min();    // set when the first tick comes
-constexpr unsigned direct_questions = 3; // to the address last known, before broadcasts
+constexpr unsigned direct_questions = 3; // to the address last known, before all are asked
 } // namespace
 
-Neighbour &NeighbourTable::find_or_add(Ipv4 ip) {
-  if (auto at = index_.find(ip.value); at != FlatMap::none)
+NeighbourTable::NeighbourTable(const Settings &settings) : settings_(settings) {
+  requests_.reserve(settings.burst);
+}
+
+Neighbour &NeighbourTable::find_or_add(const Ip &ip) {
+  if (auto at = index_.find(ip); at != FlatMapOf<Ip>::none)
     return all_[at];
   if (unused_.empty()) {
-    if (unused_.capacity() <= all_.size()) // remove() must not fail
-      unused_.reserve(2 * all_.size() + 16);
+    const auto n = all_.size() + 1;
+    if (!make_room(unused_, n) || !make_room(asking_, n)) // remove() and ask() must not fail
+      throw std::bad_alloc();
     all_.emplace_back();
     unused_.push_back(static_cast<std::uint32_t>(all_.size() - 1));
   }
-  index_.insert(ip.value, unused_.back());
+  index_.insert(ip, unused_.back());
   auto &neighbour = all_[unused_.back()];
   unused_.pop_back();
   neighbour.ip_ = ip;
@@ -27,7 +35,7 @@ Neighbour &NeighbourTable::find_or_add(Ipv4 ip) {
   return neighbour;
 }
 
-Neighbour &NeighbourTable::acquire(Ipv4 ip) {
+Neighbour &NeighbourTable::acquire(const Ip &ip) {
   auto &neighbour = find_or_add(ip);
   if (!neighbour.resolved() && !neighbour.asking_) {
     neighbour.word_.store(0, std::memory_order_release);
@@ -43,18 +51,17 @@ void NeighbourTable::release(Neighbour &neighbour) {
     remove(neighbour);
 }
 
-void NeighbourTable::add_fixed(Ipv4 ip, const Mac &mac) {
+void NeighbourTable::add_fixed(const Ip &ip, const Mac &mac) {
   auto &neighbour = find_or_add(ip);
   neighbour.fixed_ = true;
   neighbour.word_.store(mac.word() | Neighbour::resolved_bit, std::memory_order_release);
   changed();
 }
 
-void NeighbourTable::learn(Ipv4 ip, const Mac &mac, Time now, bool new_too) {
-  auto at = index_.find(ip.value);
-  if (at == FlatMap::none && !(new_too && size() < settings_.max_unasked))
+void NeighbourTable::learn(const Ip &ip, const Mac &mac, Time now, bool new_too) {
+  if (index_.find(ip) == FlatMapOf<Ip>::none && !(new_too && add_unasked(ip)))
     return;
-  auto &neighbour = at == FlatMap::none ? find_or_add(ip) : all_[at];
+  auto &neighbour = all_[index_.find(ip)];
   if (neighbour.fixed_)
     return;
   neighbour.word_.store(mac.word() | Neighbour::resolved_bit, std::memory_order_release);
@@ -62,6 +69,29 @@ void NeighbourTable::learn(Ipv4 ip, const Mac &mac, Time now, bool new_too) {
   neighbour.since_ = now;
   neighbour.strange_.store(false, std::memory_order_relaxed);
   changed();
+}
+
+bool NeighbourTable::add_unasked(const Ip &ip) {
+  if (size() >= settings_.max_unasked)
+    return false;
+  try {
+    find_or_add(ip);
+  } catch (const std::bad_alloc &) {
+    return false;
+  }
+  return true;
+}
+
+void NeighbourTable::learn_weakly(const Ip &ip, const Mac &mac, Time now) {
+  auto at = index_.find(ip);
+  if (at == FlatMapOf<Ip>::none || all_[at].fixed_)
+    return;
+  auto &neighbour = all_[at];
+  bool told = !mac.is_zero(), same = !told || mac == neighbour.mac();
+  if (neighbour.resolved() ? same : told)
+    learn(ip, told ? mac : neighbour.mac(), now, false);
+  else if (neighbour.resolved())
+    neighbour.note_heard(mac);
 }
 
 void NeighbourTable::ask(Neighbour &neighbour, Time from) {
@@ -73,31 +103,32 @@ void NeighbourTable::ask(Neighbour &neighbour, Time from) {
   next_tick_ = std::min(next_tick_, from);
 }
 
-void NeighbourTable::tick(Time now, std::vector<Request> &out) {
-  out.clear();
+std::span<const NeighbourTable::Request> NeighbourTable::tick(Time now) {
+  requests_.clear();
   if (now < next_tick_)
-    return;
+    return requests_;
   if (now >= next_sweep_) {
     look_at_use(now);
     next_sweep_ = now + settings_.sweep;
   }
   next_tick_ = next_sweep_;
-  ask_due(now, out);
+  ask_due(now);
+  return requests_;
 }
 
-void NeighbourTable::ask_due(Time now, std::vector<Request> &out) {
+void NeighbourTable::ask_due(Time now) {
   std::erase_if(asking_, [&](Neighbour *neighbour) {
     neighbour->listed_ = neighbour->asking_ && !give_up(*neighbour, now);
     return !neighbour->listed_;
   });
   for (auto *neighbour : asking_) {
-    if (neighbour->next_ask_ <= now && out.size() < settings_.burst)
-      out.push_back(question(*neighbour, now));
+    if (neighbour->next_ask_ <= now && requests_.size() < settings_.burst)
+      requests_.push_back(question(*neighbour, now));
     next_tick_ = std::min(next_tick_, std::max(neighbour->next_ask_, now + settings_.burst_gap));
   }
   // Those at the end of the list aren't to wait for ever behind those at its start.
-  if (out.size() == settings_.burst)
-    std::rotate(asking_.begin(), asking_.begin() + std::min(out.size(), asking_.size()),
+  if (requests_.size() == settings_.burst)
+    std::rotate(asking_.begin(), asking_.begin() + std::min(requests_.size(), asking_.size()),
                 asking_.end());
 }
 
@@ -143,8 +174,8 @@ void NeighbourTable::look_at_use(Neighbour &neighbour, Time now) {
 }
 
 void NeighbourTable::remove(Neighbour &neighbour) {
-  auto at = index_.find(neighbour.ip_.value);
-  index_.erase(neighbour.ip_.value);
+  auto at = index_.find(neighbour.ip_);
+  index_.erase(neighbour.ip_);
   unused_.push_back(at);
   neighbour.word_.store(0, std::memory_order_release);
   neighbour.asking_ = neighbour.in_use_ = false;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// Who has which Ethernet address: address resolution (RFC 826) as a state
-// machine on a clock that is passed in.
+// Who has which Ethernet address: what address resolution (RFC 826) and neighbour
+// discovery (RFC 4861) have in common, as a state machine on a clock that is passed in.
 //
 // A neighbour is unknown until somebody needs it; then it is asked for, at
 // growing intervals, until it answers or resolve_timeout has passed. A resolved
 // one stays usable for as long as it is needed. It counts as confirmed while
 // frames come from it; when frames go to it and none came for `reachable`, it is
-// asked again, first directly, later by broadcast, and the old address stays in
+// asked again, first directly, later all are asked, and the old address stays in
 // use meanwhile: whether a peer is dead is for the session to say.
 //
 // Threads: calls on the table under its owner's lock; those on a Neighbour from
@@ -16,12 +16,13 @@
 
 #include "dpdkx/base/clock.h"
 #include "dpdkx/net/flat_map.h"
-#include "dpdkx/net/ipv4.h"
+#include "dpdkx/net/ip.h"
 #include "dpdkx/net/mac.h"
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 namespace dpdkx::net {
@@ -31,7 +32,7 @@ public:
   bool resolved() const { return word_.load(std::memory_order_acquire) & resolved_bit; }
   bool failed() const { return word_.load(std::memory_order_acquire) & failed_bit; }
   Mac mac() const { return Mac::from_word(word_.load(std::memory_order_acquire)); }
-  Ipv4 ip() const { return ip_; }
+  const Ip &ip() const { return ip_; }
 
   // A frame goes to it; one came from the address `from` in its name.
   void note_used() { set(used_); }
@@ -52,7 +53,7 @@ private:
   }
 
   std::atomic<std::uint64_t> word_{0};
-  Ipv4 ip_;
+  Ip ip_;
   std::uint32_t users_ = 0;
   Time since_{}; // asked since; when resolved and not asked: last confirmed
   Time next_ask_{};
@@ -77,24 +78,29 @@ public:
   };
 
   struct Request {
-    Ipv4 ip;
-    Mac to; // broadcast, or the address last known
+    Ip ip;
+    Mac to; // the address last known, or broadcast: whoever may have the address
   };
 
-  explicit NeighbourTable(const Settings &settings) : settings_(settings) {}
-
+  // These three may throw std::bad_alloc, the others never do: what they need is there before.
+  explicit NeighbourTable(const Settings &settings);
   // The neighbour stays valid until as many release() calls. The asking starts
-  // with the next tick. May throw std::bad_alloc.
-  Neighbour &acquire(Ipv4);
+  // with the next tick.
+  Neighbour &acquire(const Ip &);
+  void add_fixed(const Ip &, const Mac &); // never asked for, never changed
+
   void release(Neighbour &);
 
-  void add_fixed(Ipv4, const Mac &); // never asked for, never changed
-  // An ARP packet said so. `new_too`: it was a question to us, and who asks us is likely to
-  // be asked for; else only addresses that somebody has asked for are of interest.
-  void learn(Ipv4, const Mac &, Time now, bool new_too);
+  // The neighbour said so. `new_too`: it was a question to us, and who asks us is likely to
+  // be asked for; else only addresses that somebody has asked for are of interest. A new one
+  // that there is no memory for is forgotten.
+  void learn(const Ip &, const Mac &, Time now, bool new_too);
+  // The same, but it takes no other address's place: it is looked into. A `mac` of zero: the
+  // neighbour is there, and where hasn't changed.
+  void learn_weakly(const Ip &, const Mac &, Time now);
 
-  // Fills `out` with what to send now.
-  void tick(Time now, std::vector<Request> &out);
+  // What to send now; valid until the next tick.
+  std::span<const Request> tick(Time now);
   Time next_tick() const { return next_tick_; }
 
   // Counts each change to resolved or failed, so that waiters look only after one.
@@ -103,9 +109,10 @@ public:
   bool asking() const { return !asking_.empty(); }
 
 private:
-  Neighbour &find_or_add(Ipv4);
+  Neighbour &find_or_add(const Ip &); // may throw std::bad_alloc
+  bool add_unasked(const Ip &);       // false: there are too many, or no memory
   void ask(Neighbour &, Time from);
-  void ask_due(Time now, std::vector<Request> &out);
+  void ask_due(Time now);
   Request question(Neighbour &, Time now);
   bool give_up(Neighbour &, Time now);
   void look_at_use(Time now);
@@ -115,9 +122,11 @@ private:
 
   const Settings settings_;
   std::deque<Neighbour> all_; // never shrinks: neighbours don't move
-  FlatMap index_;             // address to position in all_
+  FlatMapOf<Ip> index_;       // address to position in all_
+  // With room for all neighbours:
   std::vector<std::uint32_t> unused_;
   std::vector<Neighbour *> asking_;
+  std::vector<Request> requests_; // with room for a burst
   Time next_tick_ = Time::min(), next_sweep_ = Time::min();
   std::atomic<std::uint32_t> changes_{0};
 };

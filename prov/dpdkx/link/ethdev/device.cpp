@@ -13,6 +13,8 @@ namespace {
 constexpr Duration start_retry = std::chrono::milliseconds(20);
 constexpr std::uint64_t others_allowed = 256;
 constexpr Duration reconnect_after = std::chrono::milliseconds(500); // a handshake takes a few
+// Switches ask who listens every two minutes, and forget after twice that (RFC 3810, 9).
+constexpr Duration report_interval = std::chrono::seconds(60);
 constexpr Duration idle_tick = std::chrono::milliseconds(10);
 } // namespace
 
@@ -25,7 +27,8 @@ int EthdevDevice::describe(const DeviceRequest &request, const DeviceOptions &op
                            std::string &error) {
   request_ = request;
   options_ = options;
-  return net::describe_device(request.spec, request.address, options.mtu, description_, error);
+  return net::describe_device(request.spec, request.address, request.family, options.mtu,
+                              description_, error);
 }
 
 int EthdevDevice::open(std::string &error) {
@@ -36,8 +39,8 @@ int EthdevDevice::open(std::string &error) {
   if (int rc = nic_.open(request_, options_, description_, info_, error))
     return rc;
   // The kernel does for its addresses, unless af_xdp keeps the questions from it.
-  answers_arp_ = !description_.kernel_has_address || request_.spec.kind == net::DeviceKind::af_xdp;
-  local_ = {info_.mac, description_.address.address, description_.vlan};
+  answers_ = !description_.kernel_has_address || request_.spec.kind == net::DeviceKind::af_xdp;
+  local_ = net::LocalSide(info_.mac, description_.address.address, description_.vlan);
   neighbours_.emplace(net::NeighbourTable::Settings{.resolve_timeout = options_.resolve_timeout});
   // Added twice, the later one holds: the setting.
   auto fixed = description_.neighbours;
@@ -48,7 +51,15 @@ int EthdevDevice::open(std::string &error) {
 }
 
 bool EthdevDevice::matches(const DeviceRequest &request, const DeviceOptions &options) const {
-  return request.address == request_.address && options.mtu == options_.mtu;
+  if (request.address != request_.address || options.mtu != options_.mtu)
+    return false;
+  if (request.address || request.family == request_.family)
+    return true;
+  net::DeviceDescription description;
+  std::string error;
+  return net::describe_device(request.spec, {}, request.family, options.mtu, description, error) ==
+             0 &&
+         description.address == description_.address;
 }
 
 // --- ports ---
@@ -59,8 +70,7 @@ int EthdevDevice::open_port(const Address &wanted, const PortOptions &options,
     error = "a device can't be used after fork(); open it in the child";
     return -EPERM;
   }
-  auto ip = Address::v4(local_.ip.value, 0);
-  if (!wanted.is_any() && wanted.ip != ip.ip) {
+  if (!wanted.is_any() && wanted.ip != local_.ip.bytes) {
     error = to_string(wanted) + " is not the address of " + info_.link_name +
             "; allowed: " + net::to_string(local_.ip);
     return -EADDRNOTAVAIL;
@@ -68,7 +78,7 @@ int EthdevDevice::open_port(const Address &wanted, const PortOptions &options,
   unsigned first = wanted.port ? wanted.port : options.first;
   unsigned last = wanted.port ? wanted.port : options.last;
   for (unsigned number = std::max(first, 1u); number <= last; ++number) {
-    const auto address = Address::v4(local_.ip.value, static_cast<std::uint16_t>(number));
+    const auto address = local_.ip.with_port(static_cast<std::uint16_t>(number));
     auto port = std::make_unique<EthdevPort>(shared_from_this(), address,
                                              options.dscp.value_or(options_.dscp));
     int rc = add(*port);
@@ -144,7 +154,7 @@ void EthdevDevice::dispatch(rte_mbuf *packet, EthdevPort &poller, rte_mbuf **out
   if (packet->next != nullptr || ip_checksum == RTE_MBUF_F_RX_IP_CKSUM_BAD ||
       udp_checksum == RTE_MBUF_F_RX_L4_CKSUM_BAD)
     return drop(packet, net::Drop::offload);
-  net::ReceivedFrame frame;
+  auto &frame = parsed_;
   auto *data = rte_pktmbuf_mtod(packet, std::byte *);
   if (auto why = net::parse_frame({data, packet->data_len}, local_, frame); why != net::Drop::none)
     return drop(packet, why);
@@ -183,10 +193,10 @@ void EthdevDevice::drop(rte_mbuf *packet, net::Drop why) {
 
 void EthdevDevice::handle_control(const net::ReceivedFrame &frame) {
   switch (frame.kind) {
-  case net::FrameKind::arp:
-    return handle_arp(frame.arp);
-  case net::FrameKind::icmp_unreachable:
-    return handle_icmp(frame.icmp);
+  case net::FrameKind::neighbour:
+    return handle_neighbour(frame.neighbour);
+  case net::FrameKind::unreachable:
+    return handle_unreachable(frame.unreachable);
   case net::FrameKind::farewell:
     return handle_farewell(frame.farewell);
   case net::FrameKind::udp:
@@ -194,30 +204,37 @@ void EthdevDevice::handle_control(const net::ReceivedFrame &frame) {
   }
 }
 
-void EthdevDevice::handle_arp(const net::ArpPacket &arp) {
-  if (arp.sender_ip == local_.ip) {
-    if (arp.sender_mac != local_.mac && !std::exchange(warned_conflict_, true))
-      log(LogLevel::warn, "FI_DPDKX_ADDR: " + net::to_string(local_.ip) +
-                              " is also used by the host with the MAC address " +
-                              net::to_string(arp.sender_mac) + "; allowed: an address of our own");
+void EthdevDevice::handle_neighbour(const net::NeighbourMessage &message) {
+  const auto &mac = message.sender_mac;
+  if (message.sender == local_.ip) {
+    if (!mac.is_zero() && mac != local_.mac && !std::exchange(warned_conflict_, true))
+      log(LogLevel::warn, [&] {
+        return "FI_DPDKX_ADDR: " + net::to_string(local_.ip) +
+               " is also used by the host with the MAC address " + net::to_string(mac) +
+               "; allowed: an address of our own";
+      });
     return;
   }
-  bool asked = arp.operation == net::ArpOperation::request && arp.target_ip == local_.ip;
-  if (!arp.sender_ip.is_any())
-    neighbours_->learn(arp.sender_ip, arp.sender_mac, now_,
-                       asked && description_.address.contains(arp.sender_ip));
-  if (asked && answers_arp_)
-    send_arp(net::ArpOperation::reply, arp.sender_mac, arp.sender_mac, arp.sender_ip);
+  bool asked = message.question && message.target == local_.ip;
+  if (message.weak)
+    neighbours_->learn_weakly(message.sender, mac, now_);
+  else if (!message.sender.is_any() && !mac.is_zero())
+    neighbours_->learn(message.sender, mac, now_,
+                       asked && description_.address.contains(message.sender));
+  if (asked && answers_)
+    send_control([&](std::byte *at) {
+      return net::write_answer(at, local_, mac.is_zero() ? message.from : mac, message.sender);
+    });
 }
 
-void EthdevDevice::handle_icmp(const net::IcmpUnreachable &icmp) {
-  if (icmp.code != net::IcmpUnreachable::fragmentation_needed ||
-      find_port(icmp.from_port) == nullptr || std::exchange(warned_mtu_, true))
+void EthdevDevice::handle_unreachable(const net::Unreachable &icmp) {
+  if (!icmp.too_big || find_port(icmp.from_port) == nullptr || std::exchange(warned_mtu_, true))
     return;
-  log(LogLevel::warn,
-      "FI_DPDKX_MTU: packets of " + std::to_string(info_.mtu) + " bytes to " +
-          net::to_string(icmp.to) + " don't pass a router on the way; allowed: " +
-          (icmp.next_mtu ? "at most " + std::to_string(icmp.next_mtu) : std::string("less")));
+  log(LogLevel::warn, [&] {
+    return "FI_DPDKX_MTU: packets of " + std::to_string(info_.mtu) + " bytes to " +
+           net::to_string(icmp.to) + " don't pass a router on the way; allowed: " +
+           (icmp.next_mtu ? "at most " + std::to_string(icmp.next_mtu) : std::string("less"));
+  });
 }
 
 // --- out ---
@@ -234,13 +251,11 @@ unsigned EthdevDevice::transmit(rte_mbuf **packets, unsigned n) {
   return sent;
 }
 
-void EthdevDevice::send_arp(net::ArpOperation operation, const net::Mac &to, const net::Mac &target,
-                            net::Ipv4 ip) {
+template <class Write> void EthdevDevice::send_control(Write &&write) {
   auto *packet = rte_pktmbuf_alloc(nic_.pool());
   if (packet == nullptr)
     return;
-  auto size =
-      net::write_arp(rte_pktmbuf_mtod(packet, std::byte *), local_, operation, to, target, ip);
+  std::uint32_t size = write(rte_pktmbuf_mtod(packet, std::byte *));
   packet->data_len = static_cast<std::uint16_t>(size);
   packet->pkt_len = size;
   if (transmit(&packet, 1) == 0)
@@ -256,11 +271,11 @@ void EthdevDevice::run_tick(Time now) {
     next_tick_ = (now + start_retry).time_since_epoch().count();
     return;
   }
-  if (answers_arp_ && !std::exchange(announced_, true))
-    send_arp(net::ArpOperation::request, net::Mac::broadcast(), {}, local_.ip);
-  neighbours_->tick(now, requests_);
-  for (const auto &[ip, to] : requests_)
-    send_arp(net::ArpOperation::request, to, {}, ip);
+  if (answers_)
+    announce(now);
+  for (const auto &request : neighbours_->tick(now))
+    send_control(
+        [&](std::byte *at) { return net::write_question(at, local_, request.to, request.ip); });
   {
     std::lock_guard transmitting(transmit_lock_);
     nic_.reclaim();
@@ -268,7 +283,17 @@ void EthdevDevice::run_tick(Time now) {
   next_tick_ = std::min(neighbours_->next_tick(), now + idle_tick).time_since_epoch().count();
 }
 
-net::Neighbour *EthdevDevice::acquire_neighbour(net::Ipv4 peer) {
+void EthdevDevice::announce(Time now) {
+  // Before the first neighbour asks; reports where the kernel sends none.
+  if (local_.is_v6 && !description_.kernel_has_address && now >= next_report_) {
+    send_control([&](std::byte *at) { return net::write_group_report(at, local_); });
+    next_report_ = now + report_interval;
+  }
+  if (!std::exchange(announced_, true))
+    send_control([&](std::byte *at) { return net::write_announcement(at, local_); });
+}
+
+net::Neighbour *EthdevDevice::acquire_neighbour(const net::Ip &peer) {
   auto hop = description_.routes.next_hop(peer);
   if (!hop)
     return nullptr;

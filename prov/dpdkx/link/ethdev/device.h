@@ -31,7 +31,7 @@ public:
   // What can be said without DPDK, which is not started for a device that isn't there.
   int describe(const DeviceRequest &, const DeviceOptions &, std::string &error);
   int open(std::string &error); // as described
-  // Another open_device() may share it: same address, same MTU.
+  // Another open_device() may share it: same address, of the same family, and same MTU.
   bool matches(const DeviceRequest &, const DeviceOptions &) const;
 
   const DeviceInfo &info() const override { return info_; }
@@ -60,7 +60,7 @@ public:
   bool resolving(); // somebody waits for an answer
 
   // null: no route. Valid until released.
-  net::Neighbour *acquire_neighbour(net::Ipv4 peer);
+  net::Neighbour *acquire_neighbour(const net::Ip &peer);
   void release_neighbour(net::Neighbour &);
   std::uint32_t neighbour_changes() const { return neighbours_->changes(); }
 
@@ -81,8 +81,8 @@ private:
   void hand_on(rte_mbuf *, EthdevPort &to);
   void drop(rte_mbuf *, net::Drop);
   void handle_control(const net::ReceivedFrame &);
-  void handle_arp(const net::ArpPacket &);
-  void handle_icmp(const net::IcmpUnreachable &);
+  void handle_neighbour(const net::NeighbourMessage &);
+  void handle_unreachable(const net::Unreachable &);
   void handle_farewell(const net::Farewell &);
   void run_tick(Time now);
   bool usable() const { return nic_.started() && !parted_.load(std::memory_order_relaxed); }
@@ -90,25 +90,29 @@ private:
   void watch_link(Time now);
   void say_farewell();
   void send_farewell(const net::Farewell &);
-  void send_arp(net::ArpOperation, const net::Mac &to, const net::Mac &target, net::Ipv4 ip);
+  void announce(Time now);
+  // `write` puts a frame there and returns its length.
+  template <class Write> void send_control(Write &&write);
 
   DeviceRequest request_;
   DeviceOptions options_;
   net::DeviceDescription description_;
   DeviceInfo info_;
   net::LocalSide local_;
-  bool answers_arp_ = false;
+  bool answers_ = false; // who asks for our address
   Nic nic_;
 
   mutable BurstLock receive_lock_;
   std::array<std::unique_ptr<Page>, 256> ports_;
   std::vector<std::uint16_t> open_ports_;
+  net::ReceivedFrame parsed_; // the last; not cleared for each
   std::optional<net::NeighbourTable> neighbours_;
-  std::vector<net::NeighbourTable::Request> requests_;
   Time now_{};                          // of the last tick
   std::uint64_t ours_ = 0, others_ = 0; // frames seen
   bool filtering_ = false;
-  bool announced_ = false, warned_conflict_ = false, warned_mtu_ = false;
+  bool announced_ = false; // our address
+  Time next_report_{};
+  bool warned_conflict_ = false, warned_mtu_ = false;
   std::array<std::uint64_t, static_cast<std::size_t>(net::Drop::count_)> drops_{};
   bool saw_link_down_ = false;
   Time started_at_{};

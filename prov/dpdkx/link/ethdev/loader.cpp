@@ -89,7 +89,8 @@ int open_first_free(const EthdevModule &module, std::span<const DeviceRequest> r
   auto first = find_free_device(requests);
   for (std::size_t i = first; i < requests.size(); ++i) {
     int rc = module.open_device(requests[i], options, device, error);
-    if (rc != -EBUSY) {
+    // Open in this process in another way: it has no other device.
+    if (rc != -EBUSY || module.is_open(requests[i].spec)) {
       index = i;
       return rc;
     }

@@ -5,11 +5,14 @@ link_ethdev_sources = \
 	prov/dpdkx/link/ethdev/device.h \
 	prov/dpdkx/link/ethdev/eal.cpp \
 	prov/dpdkx/link/ethdev/eal.h \
+	prov/dpdkx/link/ethdev/group_membership.cpp \
+	prov/dpdkx/link/ethdev/group_membership.h \
 	prov/dpdkx/link/ethdev/inbox.h \
 	prov/dpdkx/link/ethdev/module.cpp \
 	prov/dpdkx/link/ethdev/module.h \
 	prov/dpdkx/link/ethdev/nic.cpp \
 	prov/dpdkx/link/ethdev/nic.h \
+	prov/dpdkx/link/ethdev/peer_index.h \
 	prov/dpdkx/link/ethdev/port.cpp \
 	prov/dpdkx/link/ethdev/port.h \
 	prov/dpdkx/link/ethdev/port_guard.cpp \

@@ -66,8 +66,8 @@ int open_device_locked(const DeviceRequest &request, const DeviceOptions &option
   if ((device = find_open(lock, identity))) {
     if (!device->matches(request, options)) {
       error = "FI_DPDKX_DEVICE: '" + request.spec.text +
-              "' is open in this process with another FI_DPDKX_ADDR or FI_DPDKX_MTU; allowed: "
-              "the same for all domains";
+              "' is open in this process with another FI_DPDKX_ADDR or FI_DPDKX_MTU, or by its "
+              "address of the other IP version; allowed: the same for all domains";
       return -EBUSY;
     }
     out = std::move(device);

@@ -55,6 +55,7 @@ struct DeviceOptions {
 struct DeviceRequest {
   net::DeviceSpec spec;
   std::optional<net::AddressSpec> address;
+  net::Family family = net::Family::v4; // preferred, where the kernel has addresses of both
 };
 
 struct PciIdentity {
@@ -69,7 +70,7 @@ struct DeviceInfo {
   std::string driver;    // "net_ixgbe"
   std::string link_name; // the kernel interface's where there is one, or the name
   net::Mac mac;
-  net::Ipv4Network address;
+  net::Network address;
   std::uint32_t mtu = 0;
   std::uint64_t bits_per_second = 0; // 0: unknown
   int numa_node = -1;
@@ -83,7 +84,7 @@ struct PortOptions {
 };
 
 // One per process and device, shared by all who open it; it ends with its last
-// owner. Ports own it too.
+// owner. Ports own it too. It has one address, of one family.
 class Device {
 public:
   virtual ~Device() = default;
@@ -100,7 +101,7 @@ public:
 };
 
 struct EthdevModule {
-  static constexpr std::uint32_t current_abi = 2;
+  static constexpr std::uint32_t current_abi = 3;
   static constexpr const char *symbol = "dpdkx_ethdev_module";
 
   std::uint32_t abi;

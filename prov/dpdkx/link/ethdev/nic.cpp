@@ -217,6 +217,7 @@ int Nic::open(const DeviceRequest &request, const DeviceOptions &options,
             (interface ? needed_for_an_interface() : "");
     return interface && geteuid() != 0 ? -EACCES : -EIO;
   }
+  join_groups(description);
   rte_eth_dev_info device{};
   rte_eth_dev_info_get(id_, &device);
   fill(info, device);
@@ -287,7 +288,8 @@ int Nic::configure(const DeviceRequest &request, const DeviceOptions &options,
     return -EMSGSIZE;
   }
   if (options.checksum_offload) {
-    constexpr auto tx = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+    auto tx = RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+              (description.address.address.is_v4() ? RTE_ETH_TX_OFFLOAD_IPV4_CKSUM : 0);
     constexpr auto rx = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
     if ((device.tx_offload_capa & tx) == tx)
       tx_offloads_ = tx;
@@ -367,6 +369,26 @@ bool Nic::try_start() {
   Quiet quiet;
   control([&] { started_ = started_ || rte_eth_dev_start(id_) == 0; });
   return started_;
+}
+
+// IPv6 neighbours ask a group for our address. Where the kernel has it, it has told the NIC.
+void Nic::join_groups(const net::DeviceDescription &description) {
+  const auto &ip = description.address.address;
+  if (ip.is_v4() || description.kernel_has_address)
+    return;
+  const net::Mac groups[] = {net::group_mac(net::solicited_node(ip)),
+                             net::group_mac(net::all_nodes)};
+  if (description.interface_index != 0 && membership_.join(description.interface_index, groups))
+    return;
+  rte_ether_addr list[std::size(groups)];
+  for (std::size_t i = 0; i < std::size(groups); ++i)
+    std::copy(groups[i].bytes.begin(), groups[i].bytes.end(), list[i].addr_bytes);
+  // A device that can do none of these filters nothing (memif), or fails to be found, which
+  // is told when nothing answers.
+  Quiet quiet;
+  if (rte_eth_dev_set_mc_addr_list(id_, list, std::size(list)) != 0 &&
+      rte_eth_allmulticast_enable(id_) != 0)
+    (void)rte_eth_promiscuous_enable(id_);
 }
 
 bool Nic::link_is_up() const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dpdkx/link/ethdev/claim.h"
+#include "dpdkx/link/ethdev/group_membership.h"
 #include "dpdkx/link/ethdev/module.h"
 #include "dpdkx/link/ethdev/tap_socket.h"
 
@@ -72,10 +73,12 @@ private:
   int make_pool(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
                 std::string &error);
   void control(const std::function<void()> &);
+  void join_groups(const net::DeviceDescription &);
   void fill(DeviceInfo &, const rte_eth_dev_info &) const;
 
   Claim claim_;
   TapSocket tap_;
+  GroupMembership membership_;
   std::string bus_, name_;
   std::uint16_t id_ = RTE_MAX_ETHPORTS;
   std::uint16_t rx_descriptors_ = 1024, tx_descriptors_ = 1024;

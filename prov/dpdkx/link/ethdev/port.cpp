@@ -2,6 +2,7 @@
 #include "dpdkx/link/ethdev/port.h"
 
 #include "dpdkx/base/log.h"
+#include "dpdkx/base/room.h"
 #include "dpdkx/link/ethdev/eal.h"
 #include "dpdkx/net/bytes.h"
 
@@ -16,13 +17,14 @@ constexpr std::uint32_t inbox_capacity = 512;
 
 EthdevPort::EthdevPort(std::shared_ptr<EthdevDevice> device, const Address &address,
                        std::uint8_t dscp)
-    : device_(std::move(device)), address_(address),
-      encapsulation_(device_->local(), address.port, dscp), inbox_(inbox_capacity) {
+    : device_(std::move(device)), address_(address), is_v6_(device_->local().is_v6),
+      encapsulation_(device_->local(), address.port, dscp, device_->nic().udp_checksum_offload()),
+      inbox_(inbox_capacity) {
   traits_ = {.lossless = false,
              .ordered = false,
              .checksum = true,
              .can_pull = false,
-             .max_datagram = device_->info().mtu - net::ip_udp_size};
+             .max_datagram = device_->info().mtu - device_->local().ip_udp()};
 }
 
 EthdevPort::~EthdevPort() {
@@ -43,23 +45,24 @@ EthdevPort::~EthdevPort() {
 // --- paths ---
 
 int EthdevPort::open_path(const Address &peer, PathId &id) {
-  if (!peer.is_v4())
-    return -EHOSTUNREACH;
-  net::Ipv4 ip{peer.v4_host_order()};
+  auto ip = net::Ip::of(peer);
   const auto &network = device_->info().address;
   if (peer.port == 0)
     return -EINVAL;
-  // One's own address never goes to the wire; the others name no single host.
-  if (!ip.is_host() || ip == device_->local().ip || network.is_reserved(ip))
+  if (!can_reach(ip))
     return -EHOSTUNREACH;
+  if (by_peer_.find(ip, peer.port) != PeerIndex::none)
+    return -EEXIST;
+  if (!make_room_for_path())
+    return -ENOMEM;
   try {
-    if (by_peer_.find(key(ip, peer.port)) != net::FlatMap::none)
-      return -EEXIST;
     auto *neighbour = device_->acquire_neighbour(ip);
     if (neighbour == nullptr) {
-      log(LogLevel::warn, "FI_DPDKX_ADDR: no route to " + net::to_string(ip) + " from " +
-                              net::to_string(network) +
-                              "; allowed: peers on that network, or a gateway in the setting");
+      log(LogLevel::warn, [&] {
+        return "FI_DPDKX_ADDR: no route to " + net::to_string(ip) + " from " +
+               net::to_string(network) +
+               "; allowed: peers on that network, or a gateway in the setting";
+      });
       return -EHOSTUNREACH;
     }
     id = add_path({ip, peer.port, PathState::opening, neighbour});
@@ -69,22 +72,49 @@ int EthdevPort::open_path(const Address &peer, PathId &id) {
   return 0;
 }
 
-PathId EthdevPort::add_path(const Path &path) {
-  if (unused_paths_.empty()) {
-    paths_.emplace_back();
-    unused_paths_.reserve(paths_.capacity()); // close_path() must not fail
-    unused_paths_.push_back(static_cast<std::uint32_t>(paths_.size() - 1));
+bool EthdevPort::can_reach(const net::Ip &ip) const {
+  const auto &network = device_->info().address;
+  if (ip.is_v4() == is_v6_) {
+    log(LogLevel::warn, [&] {
+      return "peer " + net::to_string(ip) + " is of another IP version than " +
+             net::to_string(network) + ", the address of " + device_->info().link_name +
+             "; allowed: peers of the endpoint's own";
+    });
+    return false;
   }
+  if (ip.is_link_local() && !ip.is_v4()) {
+    log(LogLevel::warn, [&] {
+      return "peer " + net::to_string(ip) + " has a link-local address; allowed: one of " +
+             net::to_string(network) + ", or one that is routed";
+    });
+    return false;
+  }
+  // One's own address never goes to the wire; the others name no single host.
+  return ip.is_host() && ip != device_->local().ip && !network.is_reserved(ip);
+}
+
+// What comes later with it, until it is closed, must not fail.
+bool EthdevPort::make_room_for_path() {
+  if (!unused_paths_.empty())
+    return true;
+  const auto n = paths_.size() + 1;
+  if (!make_room(paths_, n) || !make_room(unused_paths_, n) || !make_room(opening_, n))
+    return false;
+  paths_.emplace_back();
+  unused_paths_.push_back(static_cast<std::uint32_t>(n - 1));
+  return true;
+}
+
+PathId EthdevPort::add_path(const Path &path) {
   auto index = unused_paths_.back();
-  opening_.push_back(index);
   try {
-    by_peer_.insert(key(path.ip, path.port), index);
-  } catch (...) {
-    opening_.pop_back();
+    by_peer_.insert(path.ip, path.port, index);
+  } catch (const std::bad_alloc &) {
     device_->release_neighbour(*path.neighbour);
     throw;
   }
   unused_paths_.pop_back();
+  opening_.push_back(index);
   paths_[index] = path;
   seen_changes_ = device_->neighbour_changes() - 1; // look at it with the next poll_events()
   return PathId{index};
@@ -93,16 +123,14 @@ PathId EthdevPort::add_path(const Path &path) {
 void EthdevPort::close_path(PathId id) {
   auto &closing = path(id);
   device_->release_neighbour(*closing.neighbour);
-  by_peer_.erase(key(closing.ip, closing.port));
+  by_peer_.erase(closing.ip, closing.port);
   if (closing.state == PathState::opening)
     std::erase(opening_, static_cast<std::uint32_t>(id));
   closing = {};
   unused_paths_.push_back(static_cast<std::uint32_t>(id));
 }
 
-Address EthdevPort::peer_address(PathId id) const {
-  return Address::v4(path(id).ip.value, path(id).port);
-}
+Address EthdevPort::peer_address(PathId id) const { return path(id).ip.with_port(path(id).port); }
 
 unsigned EthdevPort::poll_events(PathEvent *out, unsigned max, Time now) {
   device_->tick(now);
@@ -119,10 +147,12 @@ unsigned EthdevPort::poll_events(PathEvent *out, unsigned max, Time now) {
       return false;
     opening.state = up ? PathState::up : PathState::failed;
     if (!up)
-      log(LogLevel::warn, "peer " + net::to_string(opening.ip) +
-                              ": nobody has told its MAC address within FI_DPDKX_RESOLVE_TIMEOUT; "
-                              "is it up, and on the network of " +
-                              net::to_string(device_->info().address) + "?");
+      log(LogLevel::warn, [&] {
+        return "peer " + net::to_string(opening.ip) +
+               ": nobody has told its MAC address within FI_DPDKX_RESOLVE_TIMEOUT; is it up, and "
+               "on the network of " +
+               net::to_string(device_->info().address) + "?";
+      });
     out[n++] = {up ? PathEventKind::up : PathEventKind::failed, PathId{index},
                 up ? 0 : -EHOSTUNREACH};
     return true;
@@ -170,7 +200,7 @@ void EthdevPort::commit(PathId id, const TxRoom &room, std::uint32_t len) {
   counters_.tx_bytes += len;
 }
 
-void EthdevPort::finish(rte_mbuf *packet, const net::Mac &to, net::Ipv4 ip, std::uint16_t port,
+void EthdevPort::finish(rte_mbuf *packet, const net::Mac &to, const net::Ip &ip, std::uint16_t port,
                         std::uint32_t len) {
   auto headers = static_cast<std::uint16_t>(encapsulation_.header_size());
   auto *payload = rte_pktmbuf_mtod(packet, std::byte *);
@@ -188,10 +218,18 @@ void EthdevPort::finish(rte_mbuf *packet, const net::Mac &to, net::Ipv4 ip, std:
 }
 
 void EthdevPort::offload_checksum(rte_mbuf *packet) const {
-  auto *ip = rte_pktmbuf_mtod_offset(packet, rte_ipv4_hdr *, device_->local().link_header());
+  packet->l2_len = device_->local().link_header();
+  if (is_v6_) {
+    auto *ip = rte_pktmbuf_mtod_offset(packet, rte_ipv6_hdr *, packet->l2_len);
+    auto *udp = reinterpret_cast<rte_udp_hdr *>(ip + 1);
+    packet->ol_flags |= RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_UDP_CKSUM;
+    packet->l3_len = sizeof(rte_ipv6_hdr);
+    udp->dgram_cksum = rte_ipv6_phdr_cksum(ip, packet->ol_flags);
+    return;
+  }
+  auto *ip = rte_pktmbuf_mtod_offset(packet, rte_ipv4_hdr *, packet->l2_len);
   auto *udp = reinterpret_cast<rte_udp_hdr *>(ip + 1);
   packet->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM;
-  packet->l2_len = device_->local().link_header();
   packet->l3_len = sizeof(rte_ipv4_hdr);
   ip->hdr_checksum = 0;
   udp->dgram_cksum = rte_ipv4_phdr_cksum(ip, packet->ol_flags);
@@ -234,9 +272,11 @@ void EthdevPort::describe(rte_mbuf *packet, RxDatagram &out) {
   out = {payload, packet->data_len, PathId::none, packet};
   counters_.rx_bytes += packet->data_len;
   ++counters_.rx_datagrams;
-  net::Ipv4 ip{net::load_be32(payload - net::udp_size - 8)};
-  auto index = by_peer_.find(key(ip, net::load_be16(payload - net::udp_size)));
-  if (index == net::FlatMap::none)
+  const auto *udp = payload - net::udp_size;
+  auto port = net::load_be16(udp);
+  auto index = is_v6_ ? by_peer_.find(net::Ip::load(udp - 2 * net::Ip::size), port)
+                      : by_peer_.find(net::Ipv4{net::load_be32(udp - 8)}, port);
+  if (index == PeerIndex::none)
     return;
   out.path = PathId{index};
   // A gateway's neighbours answer through it too.
@@ -256,8 +296,10 @@ void EthdevPort::release(RxDatagram *datagrams, unsigned n) {
 }
 
 Address EthdevPort::source(const RxDatagram &datagram) const {
-  return Address::v4(net::load_be32(datagram.data - net::udp_size - 8),
-                     net::load_be16(datagram.data - net::udp_size));
+  const auto *udp = datagram.data - net::udp_size;
+  auto ip =
+      is_v6_ ? net::Ip::load(udp - 2 * net::Ip::size) : net::Ip(net::Ipv4{net::load_be32(udp - 8)});
+  return ip.with_port(net::load_be16(udp));
 }
 
 void EthdevPort::reply(const RxDatagram &to, std::span<const std::byte> bytes) {
@@ -268,7 +310,7 @@ void EthdevPort::reply(const RxDatagram &to, std::span<const std::byte> bytes) {
     return;
   auto peer = source(to);
   std::copy(bytes.begin(), bytes.end(), rte_pktmbuf_mtod(packet, std::byte *));
-  finish(packet, net::source_mac(to.data - encapsulation_.header_size()), {peer.v4_host_order()},
+  finish(packet, net::source_mac(to.data - encapsulation_.header_size()), net::Ip::of(peer),
          peer.port, static_cast<std::uint32_t>(bytes.size()));
   if (device_->transmit(&packet, 1) == 0)
     rte_pktmbuf_free(packet);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// One endpoint's attachment to a device: UDP datagrams over IPv4, a path for
+// One endpoint's attachment to a device: UDP datagrams over IP, a path for
 // each peer.
 #pragma once
 
 #include "dpdkx/link/ethdev/device.h"
 #include "dpdkx/link/ethdev/inbox.h"
+#include "dpdkx/link/ethdev/peer_index.h"
 #include "dpdkx/link/ethdev/port_guard.h"
-#include "dpdkx/net/flat_map.h"
+#include "dpdkx/net/encapsulation.h"
 
 #include <array>
 #include <memory>
@@ -51,7 +52,7 @@ private:
 
   enum class PathState : std::uint8_t { closed, opening, up, failed };
   struct Path { // kept small: there may be tens of thousands
-    net::Ipv4 ip;
+    net::Ip ip;
     std::uint16_t port = 0;
     PathState state = PathState::closed;
     net::Neighbour *neighbour = nullptr;
@@ -62,15 +63,15 @@ private:
   // Packets kept at hand, so that most sends and receives don't touch the pool.
   static constexpr unsigned max_spare = 64;
 
-  static std::uint64_t key(net::Ipv4 ip, std::uint16_t port) {
-    return std::uint64_t{ip.value} << 16 | port;
-  }
   Path &path(PathId id) { return paths_[static_cast<std::uint32_t>(id)]; }
   const Path &path(PathId id) const { return paths_[static_cast<std::uint32_t>(id)]; }
-  PathId add_path(const Path &);
+  bool can_reach(const net::Ip &) const; // tells if not
+  bool make_room_for_path();
+  PathId add_path(const Path &); // may throw std::bad_alloc
 
   rte_mbuf *take_packet();
-  void finish(rte_mbuf *, const net::Mac &to, net::Ipv4 ip, std::uint16_t port, std::uint32_t len);
+  void finish(rte_mbuf *, const net::Mac &to, const net::Ip &, std::uint16_t port,
+              std::uint32_t len);
   void offload_checksum(rte_mbuf *) const;
   void describe(rte_mbuf *, RxDatagram &);
   void wake();
@@ -79,12 +80,13 @@ private:
   std::shared_ptr<EthdevDevice> device_;
   const Address address_;
   Traits traits_;
+  const bool is_v6_;
   net::UdpEncapsulation encapsulation_;
   PortGuard guard_;
 
   std::vector<Path> paths_;
-  std::vector<std::uint32_t> unused_paths_, opening_;
-  net::FlatMap by_peer_;
+  std::vector<std::uint32_t> unused_paths_, opening_; // with room for all paths
+  PeerIndex by_peer_;
   std::uint32_t seen_changes_ = 0;
 
   std::array<rte_mbuf *, max_pending> pending_;

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <mutex>
+#include <new>
 #include <rte_log.h>
 #include <string_view>
 #include <utility>
@@ -42,9 +43,12 @@ void take(std::string_view text, bool is_error) {
       log(LogLevel::info, line);
       continue;
     }
-    said_.emplace_back(line);
-    if (is_error && first_error_.empty())
-      first_error_ = line;
+    try {
+      said_.emplace_back(line);
+      if (is_error && first_error_.empty())
+        first_error_ = line;
+    } catch (const std::bad_alloc &) { // C code is below: the line is lost
+    }
   }
 }
 

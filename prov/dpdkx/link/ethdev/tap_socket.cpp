@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/link/ethdev/tap_socket.h"
 
+#include "dpdkx/net/bytes.h"
 #include "dpdkx/net/text.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
@@ -47,7 +49,11 @@ bool is_packet_ring(int fd, unsigned interface_index) {
 // These don't tell their interface.
 bool is_xdp(int fd) { return domain_of(fd) == AF_XDP; }
 
-// Classic BPF of tests that each end the program or fall through to the next.
+// More ports than that are told by their range alone.
+constexpr std::size_t max_listed_ports = 64;
+
+// Classic BPF of tests that each end the program or fall through to the next. Needs no memory,
+// as it is made while packets come in.
 class FilterProgram {
 public:
   void load_half(std::uint32_t at) { add(BPF_LD | BPF_H | BPF_ABS, at); }
@@ -68,29 +74,28 @@ public:
     reject();
   }
   void reject_unless_between(std::uint32_t low, std::uint32_t high) {
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, 1));
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, high, 0, 1));
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, 1));
+    add(BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, high, 0, 1));
     reject();
   }
-  std::vector<sock_filter> &code() { return code_; }
+  sock_fprog program() { return {size_, code_.data()}; }
 
 private:
-  void add(std::uint16_t code, std::uint32_t k) { code_.push_back(BPF_STMT(code, k)); }
+  static constexpr std::size_t tests_of_address = 32; // at most
+
+  void add(const sock_filter &step) { code_[size_++] = step; }
+  void add(std::uint16_t code, std::uint32_t k) { add(BPF_STMT(code, k)); }
   void jump_equal(std::uint32_t value, std::uint8_t if_true, std::uint8_t if_false) {
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_true, if_false));
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_true, if_false));
   }
-  std::vector<sock_filter> code_;
+  std::array<sock_filter, tests_of_address + 2 * max_listed_ports> code_{};
+  unsigned short size_ = 0;
 };
 
-// More ports than that are told by their range alone.
-constexpr std::size_t max_listed_ports = 64;
+constexpr std::uint32_t ethertype = 12;
 
-std::vector<sock_filter> make_filter(net::Ipv4 ip, std::span<const std::uint16_t> ports) {
-  constexpr std::uint32_t ethertype = 12, ip_protocol = 23, ip_destination = 30, udp_port = 36;
-  FilterProgram program;
-  program.load_half(static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_PKTTYPE));
-  program.reject_if(PACKET_OUTGOING);
-  program.load_half(ethertype);
+void pass_ipv4(FilterProgram &program, net::Ipv4 ip) {
+  constexpr std::uint32_t ip_protocol = 23, ip_destination = 30, udp_port = 36;
   program.accept_if(ETH_P_ARP);
   program.reject_unless(ETH_P_IP);
   program.load_word(ip_destination);
@@ -99,6 +104,30 @@ std::vector<sock_filter> make_filter(net::Ipv4 ip, std::span<const std::uint16_t
   program.accept_if(IPPROTO_ICMP);
   program.reject_unless(IPPROTO_UDP);
   program.load_half(udp_port); // IP options, which no peer sends, are told apart later
+}
+
+void pass_ipv6(FilterProgram &program, const net::Ip &ip) {
+  constexpr std::uint32_t next_header = 20, ip_destination = 38, udp_port = 56;
+  program.reject_unless(ETH_P_IPV6);
+  program.load_byte(next_header);
+  program.accept_if(IPPROTO_ICMPV6); // neighbours ask groups
+  program.reject_unless(IPPROTO_UDP);
+  for (std::uint32_t i = 0; i < net::Ip::size; i += 4) {
+    program.load_word(ip_destination + i);
+    program.reject_unless(net::load_be32(reinterpret_cast<const std::byte *>(&ip.bytes[i])));
+  }
+  program.load_half(udp_port);
+}
+
+FilterProgram make_filter(const net::Ip &ip, std::span<const std::uint16_t> ports) {
+  FilterProgram program;
+  program.load_half(static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_PKTTYPE));
+  program.reject_if(PACKET_OUTGOING);
+  program.load_half(ethertype);
+  if (ip.is_v4())
+    pass_ipv4(program, ip.v4());
+  else
+    pass_ipv6(program, ip);
   if (ports.size() <= max_listed_ports) {
     for (auto port : ports)
       program.accept_if(port);
@@ -108,7 +137,7 @@ std::vector<sock_filter> make_filter(net::Ipv4 ip, std::span<const std::uint16_t
     program.reject_unless_between(*low, *high);
     program.accept();
   }
-  return program.code();
+  return program;
 }
 
 } // namespace
@@ -128,11 +157,11 @@ void TapSocket::find(unsigned interface_index) {
   before_ = {};
 }
 
-void TapSocket::filter(net::Ipv4 ip, std::span<const std::uint16_t> ports) {
+void TapSocket::filter(const net::Ip &ip, std::span<const std::uint16_t> ports) {
   if (!valid() || !packet_)
     return;
-  auto code = make_filter(ip, ports);
-  sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
+  auto filter = make_filter(ip, ports);
+  const sock_fprog program = filter.program();
   (void)setsockopt(fd_, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 

@@ -6,7 +6,7 @@
 // it keeps traffic that isn't ours from being copied and from filling the ring.
 #pragma once
 
-#include "dpdkx/net/ipv4.h"
+#include "dpdkx/net/ip.h"
 
 #include <cstdint>
 #include <span>
@@ -23,9 +23,10 @@ public:
   bool valid() const { return fd_ >= 0; }
   int fd() const { return fd_; } // the driver's: to poll, nothing else
 
-  // From now on the device shows only what arrives for `ip` and these UDP ports,
-  // besides ARP and ICMP errors. af_packet only; else, and on failure, it shows everything.
-  void filter(net::Ipv4 ip, std::span<const std::uint16_t> ports);
+  // From now on the device shows only what arrives for `ip` and these UDP ports, and besides ARP
+  // and ICMP, or with an IPv6 address ICMPv6. af_packet only; else, and on failure, it shows
+  // everything.
+  void filter(const net::Ip &ip, std::span<const std::uint16_t> ports);
 
 private:
   std::vector<int> before_;
