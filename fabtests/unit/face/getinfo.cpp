@@ -315,6 +315,7 @@ static void getinfo__a_device_is_a_domain(void **) {
 }
 
 static void getinfo__a_device_of_ipv6(void **) {
+  const face::EthdevModule module;
   const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"},
                                 {"FI_DPDKX_ADDR", "fd00:5::7/64"},
                                 {"FI_PROVIDER", "dpdkx"}};
@@ -351,6 +352,7 @@ static void getinfo__a_device_of_ipv6(void **) {
 }
 
 static void getinfo__ipv4_of_a_device_goes_as_mapped_ipv6(void **) {
+  const face::EthdevModule module;
   const Environment environment{{"FI_DPDKX_DEVICE", "net_memif7,role=server,id=7"},
                                 {"FI_DPDKX_ADDR", "10.9.8.7/24"}};
   const InfoPtr hints = face::named_hints();
