@@ -270,6 +270,7 @@ void atomic_frame__is_as_written(void **) {
                                                 {"op", [](auto &x) { x.op = all8; }},
                                                 {"datatype", [](auto &x) { x.datatype = all8; }},
                                                 {"kind", [](auto &x) { x.kind = all8; }},
+                                                {"offset", [](auto &x) { x.offset = all32; }},
                                                 {"data", [](auto &x) { x.data = all64; }}}),
                       {{"type", value(FrameType::atomic)}, {"flags", a.flags}, {"targets", 1}}});
 }
