@@ -10,8 +10,8 @@
 
 namespace dpdkx {
 
-// Whether the vector can grow to `n` elements without allocating. Grows by `spare` of what it has
-// at least, so that one element a time costs little.
+// Whether the vector can grow to `n` elements without allocating. Grows at least by what it has,
+// divided by `spare_divisor`, so that one element a time costs little.
 template <class T>
 bool make_room(std::vector<T> &v, std::size_t n, std::size_t spare_divisor = 1) noexcept {
   if (n <= v.capacity())

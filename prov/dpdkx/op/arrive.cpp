@@ -258,8 +258,8 @@ void Messenger::execute(Peer &p, const wire::RtsFrame &f) {
 
 namespace {
 struct Payload {
-  const std::byte **payload; // null: the frame has none
-  std::size_t len;
+  const std::byte **payload = nullptr; // null: the frame has none
+  std::size_t len = 0;
 };
 Payload payload_of(wire::Frame &f) {
   switch (f.type) {
@@ -284,20 +284,19 @@ bool Messenger::hold(Peer &p, MessageNumber mn, const wire::Frame &f) {
   if (mn < p.rx_next || p.lossless)
     return false;
   const bool segment = f.type == wire::FrameType::segment;
-  wire::Frame copy = f;
-  const auto [payload, len] = payload_of(copy);
   Traffic *const t = traffic(p);
-  std::unique_ptr<HeldFrame> h(t ? new (std::nothrow) HeldFrame{{}, mn, copy, nullptr} : nullptr);
+  std::unique_ptr<HeldFrame> h(t ? new (std::nothrow) HeldFrame{{}, mn, f, nullptr} : nullptr);
+  const Payload of = h ? payload_of(h->frame) : Payload{};
   if (h)
-    h->payload.reset(new (std::nothrow) std::byte[len]);
+    h->payload.reset(new (std::nothrow) std::byte[of.len]);
   if (!h || !h->payload) {
     outlet_.out_of_memory(p);
     return true;
   }
-  if (len)
-    std::memcpy(h->payload.get(), *payload, len);
-  if (const auto kept = payload_of(h->frame); kept.payload)
-    *kept.payload = h->payload.get();
+  if (of.payload) {
+    std::memcpy(h->payload.get(), *of.payload, of.len);
+    *of.payload = h->payload.get();
+  }
   // In order of number; what opens a message before its segments.
   auto &held = t->held;
   HeldFrame *at = held.front();

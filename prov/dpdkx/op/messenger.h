@@ -130,7 +130,7 @@ private:
 
   // rendezvous.cpp
   bool request(Peer &, TxOp &);
-  void requested(Peer &, TxOp &); // the packet that asks has been committed
+  template <class Frame> bool ask(Peer &, TxOp &, const Frame &); // false: no room
   bool stream(Peer &);
   bool send_control(Peer &, const ControlFrame &);
   void send_or_queue(Peer &, ControlFrame &&);
@@ -222,5 +222,20 @@ private:
   std::uint32_t first_window_ = 0; // units
   MessengerCounters counters_;
 };
+
+// Sends the frame that opens an operation which then waits for the peer's answer.
+template <class Frame> bool Messenger::ask(Peer &p, TxOp &op, const Frame &f) {
+  const auto len = static_cast<std::uint32_t>(wire::size_of(f));
+  std::byte *out = outlet_.begin(p, len);
+  if (!out)
+    return false;
+  wire::encode(out, f);
+  op.last_pn = outlet_.commit(p, len);
+  op.mn = p.tx_next++;
+  op.stage = TxStage::requested;
+  p.traffic->pending.erase(&op);
+  p.traffic->requested.push_back(&op);
+  return true;
+}
 
 } // namespace dpdkx::op

@@ -41,6 +41,16 @@ constexpr std::uint64_t slab_name(wire::OpId id) {
   return static_cast<std::uint64_t>(id) & ~reader_bit;
 }
 
+// What a frame that opens an operation says of the application's flags.
+inline std::uint8_t frame_flags(std::uint64_t flags) {
+  std::uint8_t f = 0;
+  if (flags & FI_REMOTE_CQ_DATA)
+    f |= wire::frame_flag::cq_data;
+  if (flags & FI_DELIVERY_COMPLETE)
+    f |= wire::frame_flag::want_processed;
+  return f;
+}
+
 enum class TxStage : std::uint8_t {
   queued,    // nothing sent
   partial,   // a message in several parts, some sent

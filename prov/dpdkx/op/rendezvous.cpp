@@ -32,23 +32,11 @@ bool Messenger::request(Peer &p, TxOp &op) {
     f.flags |= wire::frame_flag::pull;
     f.regions = op.memory.regions(f.region);
   }
-  const std::uint32_t len = static_cast<std::uint32_t>(wire::size_of(f));
-  std::byte *out = outlet_.begin(p, len);
-  if (!out)
+  if (!ask(p, op, f))
     return false;
-  wire::encode(out, f);
-  op.last_pn = outlet_.commit(p, len);
-  requested(p, op);
   ++counters_.sent;
   ++counters_.rendezvous;
   return true;
-}
-
-void Messenger::requested(Peer &p, TxOp &op) {
-  op.mn = p.tx_next++;
-  op.stage = TxStage::requested;
-  p.traffic->pending.erase(&op);
-  p.traffic->requested.push_back(&op);
 }
 
 // Data of all operations that may send, a packet of each in turn.

@@ -11,19 +11,6 @@
 
 namespace dpdkx::op {
 
-namespace {
-
-std::uint8_t frame_flags(std::uint64_t flags) {
-  std::uint8_t f = 0;
-  if (flags & FI_REMOTE_CQ_DATA)
-    f |= wire::frame_flag::cq_data;
-  if (flags & FI_DELIVERY_COMPLETE)
-    f |= wire::frame_flag::want_processed;
-  return f;
-}
-
-} // namespace
-
 TxOp *Messenger::take_remote(Peer &p, const iovec *iov, std::size_t count, std::size_t len,
                              const fi_rma_iov *targets, std::size_t target_count,
                              std::uint64_t data, std::uint64_t flags, void *context) {
@@ -167,13 +154,8 @@ bool Messenger::request_write(Peer &p, TxOp &op) {
     f.flags |= wire::frame_flag::pull;
     f.regions = op.memory.regions(f.region);
   }
-  const std::uint32_t len = static_cast<std::uint32_t>(wire::size_of(f));
-  std::byte *out = outlet_.begin(p, len);
-  if (!out)
+  if (!ask(p, op, f))
     return false;
-  wire::encode(out, f);
-  op.last_pn = outlet_.commit(p, len);
-  requested(p, op);
   ++counters_.rendezvous;
   return true;
 }
@@ -183,14 +165,7 @@ bool Messenger::request_read(Peer &p, TxOp &op) {
   f.mn = p.tx_next;
   f.reader = reader_name(Slab<TxOp>::name(&op));
   f.targets = op.remote->targets;
-  const std::uint32_t len = static_cast<std::uint32_t>(wire::size_of(f));
-  std::byte *out = outlet_.begin(p, len);
-  if (!out)
-    return false;
-  wire::encode(out, f);
-  op.last_pn = outlet_.commit(p, len);
-  requested(p, op);
-  return true;
+  return ask(p, op, f);
 }
 
 // In as many frames as it takes: each element is atomic by itself.

@@ -12,15 +12,6 @@ namespace dpdkx::op {
 
 namespace {
 
-std::uint8_t frame_flags(std::uint64_t flags) {
-  std::uint8_t f = 0;
-  if (flags & FI_REMOTE_CQ_DATA)
-    f |= wire::frame_flag::cq_data;
-  if (flags & FI_DELIVERY_COMPLETE)
-    f |= wire::frame_flag::want_processed;
-  return f;
-}
-
 // The sender may forget the message as soon as it has been handed over.
 bool ends_when_handed_over(const Peer &p, std::uint64_t flags) {
   if (flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE))

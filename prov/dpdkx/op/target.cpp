@@ -168,6 +168,17 @@ void Messenger::settle_failed(Peer &p) {
 
 // --- Reads
 
+namespace {
+ControlFrame answer(wire::OpId reader, std::uint64_t offset, std::uint64_t len) {
+  ControlFrame c{};
+  c.type = wire::FrameType::rdata;
+  c.rdata.receiver = reader;
+  c.rdata.len = static_cast<std::uint16_t>(len);
+  c.rdata.offset = offset;
+  return c;
+}
+} // namespace
+
 bool Messenger::execute(Peer &p, const wire::ReadFrame &f) {
   const std::uint64_t total = f.targets.total();
   Reach reach;
@@ -185,10 +196,7 @@ bool Messenger::execute(Peer &p, const wire::ReadFrame &f) {
     return true;
   }
   // What stands there in its turn, also when it must wait for room.
-  ControlFrame c{};
-  c.type = wire::FrameType::rdata;
-  c.rdata.receiver = f.reader;
-  c.rdata.len = static_cast<std::uint16_t>(total);
+  ControlFrame c = answer(f.reader, 0, total);
   const bool at_once = !p.traffic || p.traffic->control.empty();
   const std::uint32_t len = static_cast<std::uint32_t>(wire::rdata_frame_size + total);
   if (std::byte *out = at_once ? outlet_.begin(p, len) : nullptr) {
@@ -295,11 +303,7 @@ bool Messenger::execute(Peer &p, const wire::AtomicFrame &f) {
     send_fin(p, f.reader, 0);
     return true;
   }
-  ControlFrame c{};
-  c.type = wire::FrameType::rdata;
-  c.rdata.receiver = f.reader;
-  c.rdata.len = static_cast<std::uint16_t>(total);
-  c.rdata.offset = f.offset;
+  ControlFrame c = answer(f.reader, f.offset, total);
   c.payload = std::move(former);
   send_or_queue(p, std::move(c));
   return true;
