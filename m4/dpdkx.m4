@@ -66,3 +66,23 @@ AC_DEFUN([DPDKX_STATIC_LIBSTDCXX], [
        [AC_MSG_ERROR([--enable-static-libstdcxx: $CXX finds no libstdc++.a that a module can be linked with])])])
   AC_SUBST([STATIC_LIBSTDCXX])
 ])
+
+# DPDKX_LTO: LTO_CXXFLAGS, for compiling the rooms and for linking the products;
+# NO_LTO, for linking anything else with the same objects. Of itself only where
+# the code is to be fast.
+AC_DEFUN([DPDKX_LTO], [
+  AS_CASE([$CXXFLAGS], [*-fsanitize*|*--coverage*|*-O0*|*-O1*|*-flto*],
+    [AS_IF([test "$enable_lto" = auto], [enable_lto=no])])
+  LTO_CXXFLAGS= NO_LTO=
+  AS_IF([test "$enable_lto" != no],
+    [AC_CACHE_CHECK([whether $CXX optimises across files], [dpdkx_cv_lto],
+      [dpdkx_save_CXXFLAGS=$CXXFLAGS CXXFLAGS="$CXXFLAGS -Werror -flto=auto -ffat-lto-objects"
+       AC_LINK_IFELSE([AC_LANG_PROGRAM], [dpdkx_cv_lto=yes], [dpdkx_cv_lto=no])
+       CXXFLAGS=$dpdkx_save_CXXFLAGS])
+     AS_IF([test $dpdkx_cv_lto = yes],
+       [LTO_CXXFLAGS="-flto=auto -ffat-lto-objects" NO_LTO=-fno-lto],
+       [test "$enable_lto" = yes],
+       [AC_MSG_ERROR([--enable-lto: $CXX can't compile with -flto=auto -ffat-lto-objects; g++ can])])])
+  AC_SUBST([LTO_CXXFLAGS])
+  AC_SUBST([NO_LTO])
+])
