@@ -2,23 +2,23 @@
 #include "dpdkx/background.h"
 
 #include "dpdkx/base/cpus.h"
-#include "dpdkx/base/signals.h"
+#include "dpdkx/base/thread.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <system_error>
 #include <unistd.h>
 
 namespace dpdkx {
 
-int Background::start(const char *name, int cpu, std::function<void()> run) {
-  if (cpu >= 0 && !may_run_on(cpu))
+int Background::start(const char *name, int cpu, std::function<void()> run, std::string &error) {
+  if (cpu >= 0 && !may_run_on(cpu)) {
+    error = "FI_DPDKX_PROGRESS_CPU: '" + std::to_string(cpu) +
+            "'; allowed: processors that this process may use (" + allowed_cpus() + ")";
     return -EINVAL;
-  const AllSignalsBlocked blocked;
-  try {
-    thread_ = std::thread(std::move(run));
-  } catch (const std::system_error &e) {
-    return -e.code().value();
+  }
+  if (const int rc = start_thread(thread_, std::move(run), error)) {
+    error = std::string("no thread ") + name + ": " + error;
+    return rc;
   }
   owner_ = getpid();
   pthread_setname_np(thread_.native_handle(), name);

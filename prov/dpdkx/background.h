@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <sys/types.h>
 #include <thread>
 
@@ -14,9 +15,9 @@ class Background {
 public:
   ~Background() { join(); }
 
-  // `cpu` >= 0: where it runs. 0, or a negative errno (-EINVAL: no such processor
-  // for this process). `run` must not throw.
-  int start(const char *name, int cpu, std::function<void()> run);
+  // `cpu` >= 0: where it runs. 0, or a negative errno and what is allowed (-EINVAL: no such
+  // processor for this process). `run` must not throw.
+  int start(const char *name, int cpu, std::function<void()> run, std::string &error);
   // The caller has told it to end.
   void join();
   bool running() const { return thread_.joinable(); }

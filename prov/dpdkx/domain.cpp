@@ -178,19 +178,15 @@ bool Domain::linger(engine::Endpoint &endpoint) {
 
 int Domain::start_threads() {
   int rc = 0;
-  if (auto_progress()) {
-    const int cpu = settings().progress_cpu;
-    rc = progress_thread_.start("dpdkx-progress", cpu, [this] { run_progress(); });
-    if (rc == -EINVAL && cpu >= 0)
-      FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN,
-              "FI_DPDKX_PROGRESS_CPU: '%d'; allowed: processors that this process may use\n", cpu);
-    else if (rc)
-      FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN, "no progress thread: %s\n", fi_strerror(-rc));
-  } else if (device_) {
-    rc = service_thread_.start("dpdkx-service", -1, [this] { run_service(); });
-    if (rc)
-      FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN, "no service thread: %s\n", fi_strerror(-rc));
-  }
+  std::string error;
+  if (auto_progress())
+    rc = progress_thread_.start(
+        "dpdkx-progress", settings().progress_cpu, [this] { run_progress(); }, error);
+  else if (device_)
+    rc = service_thread_.start(
+        "dpdkx-service", -1, [this] { run_service(); }, error);
+  if (rc)
+    FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN, "%s\n", error.c_str());
   return rc;
 }
 

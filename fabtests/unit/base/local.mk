@@ -5,4 +5,5 @@ unit_base_sources = \
 	fabtests/unit/base/list.cpp \
 	fabtests/unit/base/log.cpp \
 	fabtests/unit/base/seq.cpp \
-	fabtests/unit/base/slab.cpp
+	fabtests/unit/base/slab.cpp \
+	fabtests/unit/base/thread.cpp

@@ -15,18 +15,20 @@ using namespace dpdkx;
 static void background__blocks_signals_and_has_a_name(void **) {
   sigset_t mask, before, after;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
-  std::string name;
+  std::string name, error;
   {
     Background thread;
-    assert_int_equal(thread.start("dpdkx-test", -1,
-                                  [&] {
-                                    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-                                    char text[16] = "";
-                                    // The starter sets the name after the thread has begun.
-                                    while (std::strcmp(text, "dpdkx-test") != 0)
-                                      pthread_getname_np(pthread_self(), text, sizeof(text));
-                                    name = text;
-                                  }),
+    assert_int_equal(thread.start(
+                         "dpdkx-test", -1,
+                         [&] {
+                           pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+                           char text[16] = "";
+                           // The starter sets the name after the thread has begun.
+                           while (std::strcmp(text, "dpdkx-test") != 0)
+                             pthread_getname_np(pthread_self(), text, sizeof(text));
+                           name = text;
+                         },
+                         error),
                      0);
   }
   for (const int signal : {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGCHLD})
@@ -38,19 +40,26 @@ static void background__blocks_signals_and_has_a_name(void **) {
 
 static void background__a_processor_that_is_not_there(void **) {
   Background thread;
-  assert_int_equal(thread.start("dpdkx-test", 1023, [] {}), -EINVAL);
+  std::string error;
+  assert_int_equal(thread.start(
+                       "dpdkx-test", 1023, [] {}, error),
+                   -EINVAL);
+  assert_non_null(std::strstr(error.c_str(), "FI_DPDKX_PROGRESS_CPU: '1023'; allowed: "));
   assert_false(thread.running());
 }
 
 // The thread is not there in the child: waiting for it would last forever.
 static void background__a_forked_child_does_not_wait_for_it(void **) {
   std::atomic<bool> stop{false};
+  std::string error;
   Background thread;
-  assert_int_equal(thread.start("dpdkx-test", -1,
-                                [&] {
-                                  while (!stop)
-                                    sched_yield();
-                                }),
+  assert_int_equal(thread.start(
+                       "dpdkx-test", -1,
+                       [&] {
+                         while (!stop)
+                           sched_yield();
+                       },
+                       error),
                    0);
   const pid_t child = fork();
   if (child == 0) {

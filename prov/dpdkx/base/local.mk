@@ -11,5 +11,6 @@ base_sources = \
 	prov/dpdkx/base/log.h \
 	prov/dpdkx/base/room.h \
 	prov/dpdkx/base/seq.h \
-	prov/dpdkx/base/signals.h \
-	prov/dpdkx/base/slab.h
+	prov/dpdkx/base/slab.h \
+	prov/dpdkx/base/thread.cpp \
+	prov/dpdkx/base/thread.h

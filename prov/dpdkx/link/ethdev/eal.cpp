@@ -2,7 +2,7 @@
 #include "dpdkx/link/ethdev/eal.h"
 
 #include "dpdkx/base/cpus.h"
-#include "dpdkx/base/signals.h"
+#include "dpdkx/base/thread.h"
 #include "dpdkx/link/ethdev/quiet.h"
 #include "dpdkx/net/text.h"
 
@@ -16,7 +16,6 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <semaphore>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -70,8 +69,8 @@ std::vector<std::string> eal_arguments(const DeviceOptions &options, const net::
 // path calls come from threads that DPDK doesn't know, which it allows.
 int init_in_own_thread(const std::vector<std::string> &args, std::string &said) {
   int result = 0;
-  AllSignalsBlocked blocked;
-  std::thread starter([&] {
+  std::thread starter;
+  const auto start = [&] {
     Quiet quiet;
     quiet.take_dpdk_log();
     std::vector<char *> argv;
@@ -82,7 +81,9 @@ int init_in_own_thread(const std::vector<std::string> &args, std::string &said) 
     if (rte_eal_init(static_cast<int>(args.size()), argv.data()) < 0)
       result = rte_errno ? -rte_errno : -EINVAL;
     said = quiet.first_error();
-  });
+  };
+  if (const int rc = start_thread(starter, start, said))
+    return rc;
   starter.join();
   return result;
 }
