@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,8 @@ void start_eal(const std::string &device) {
     argv.push_back(a.data());
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
     fail(fmt::format("rte_eal_init: {}", rte_strerror(rte_errno)));
+  std::error_code ignored; // made although nothing is kept there
+  std::filesystem::remove(rte_eal_get_runtime_dir(), ignored);
   if (rte_eth_dev_count_avail() == 0)
     fail(fmt::format("no port from \"{}\"", device));
 }
