@@ -26,8 +26,10 @@ inline constexpr std::uint64_t offered_caps =
 
 // Everything between two endpoints is begun in the order it was posted in.
 inline constexpr std::uint64_t offered_order =
-    FI_ORDER_STRICT | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW |
-    FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
+    FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_WAS |
+    FI_ORDER_SAR | FI_ORDER_SAW | FI_ORDER_SAS | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW |
+    FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |
+    FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
 
 // All that may be asked for, without addresses. Sizes are the largest, see
 // set_sizes(). Throws std::bad_alloc.
