@@ -132,8 +132,10 @@ fabtests_functional_wait_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_wait_LDADD = $(functional_libs)
 
 check_PROGRAMS += $(functional_programs)
-dist_check_SCRIPTS += fabtests/functional/run fabtests/functional/run-ipv6
-TESTS += fabtests/functional/run fabtests/functional/run-ipv6
+functional_scripts = fabtests/functional/run fabtests/functional/run-containers \
+	fabtests/functional/run-ipv6
+dist_check_SCRIPTS += $(functional_scripts)
+TESTS += $(functional_scripts)
 # check-tsan has of them those that call from several threads, or let the
 # provider have one of its own.
 functional_tsan = cntr eq progress threads wait
