@@ -107,6 +107,8 @@ private:
   bool request_write(Peer &, TxOp &);
   bool request_read(Peer &, TxOp &);
   bool send_atomic(Peer &, TxOp &);
+  static void hold_messages(TxOp &);
+  void let_messages_go(TxOp &);
   bool on_read_data(Peer &, TxOp &, const wire::RdataFrame &);
   bool on_status(Peer &, const wire::StatusFrame &);
 

@@ -215,6 +215,7 @@ bool Messenger::on_fin(Peer &p, const wire::FinFrame &f) {
   }
   op->status = f.status > 4096 ? FI_EOTHER : static_cast<int>(f.status);
   op->stage = TxStage::ended;
+  let_messages_go(*op);
   if (p.lossless || op->last_pn < outlet_.acked(p))
     end(*op, op->status);
   else

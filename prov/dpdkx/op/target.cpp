@@ -23,6 +23,7 @@ bool Messenger::execute(Peer &p, const wire::WriteFrame &f) {
       return true;
     l->status = error; // of the whole: else none of it is to land
     p.traffic->assemblies.push_back(l);
+    ++p.traffic->arriving;
     assemble(*l, 0, f.payload, f.len);
     return true;
   }
