@@ -97,6 +97,40 @@ void access__that_is_not_allowed_fails_and_touches_nothing(void **) {
       }
 }
 
+// The endpoint may allow less than its domain's registrations do.
+void endpoint__that_peers_may_not_read_or_write(void **) {
+  for (const std::uint64_t allowed : std::vector<std::uint64_t>{0, FI_REMOTE_READ, FI_REMOTE_WRITE})
+    for (const std::size_t len : {0, 8, 3000, 40000}) {
+      Lab l;
+      Registered r(l, 40000);
+      l.b.queues.completers.remote_rights = allowed;
+      Call &w = write(l, pattern(len), 0), &g = read(l, len, 0);
+      l.run();
+      assert_int_equal(w.error(), allowed & FI_REMOTE_WRITE ? 0 : FI_EACCES);
+      assert_int_equal(g.error(), allowed & FI_REMOTE_READ ? 0 : FI_EACCES);
+      assert_true(allowed & FI_REMOTE_WRITE || r.untouched_outside(0, 0));
+    }
+}
+
+// However many targets it has, and however many packets.
+void counters__of_a_registration_count_operations(void **) {
+  for (const std::size_t len : {0, 8, 3000, 40000})
+    for (const std::size_t targets : {1, 8}) {
+      Lab l;
+      Registered r(l, 40000);
+      const Queues other({});
+      util_ext::Cntr &reads = *other.completers.rx_cntr, &writes = *other.completers.tx_cntr;
+      util_ext::MrTable::count(r.region, FI_REMOTE_READ, reads);
+      util_ext::MrTable::count(r.region, FI_REMOTE_WRITE, writes);
+      Call &w = write(l, pattern(len), 0, {.targets = targets}),
+           &g = read(l, len, 0, {.targets = targets});
+      l.run();
+      assert_true(w.ok() && g.ok());
+      assert_int_equal(reads.value(), 1);
+      assert_int_equal(writes.value(), 1);
+    }
+}
+
 // Whatever has come by then; afterwards nothing is touched any more.
 void registration__that_is_closed_meanwhile(void **) {
   for (const std::uint64_t direction : {FI_WRITE, FI_READ})
@@ -188,6 +222,36 @@ void atomic__of_many_elements(void **) {
     }
 }
 
+// Nothing is touched if one of its elements lies in two buffers.
+void atomic__across_two_buffers(void **) {
+  for (const bool fetch : {false, true}) {
+    Lab l;
+    Registered r(l, 480);
+    const std::size_t border = r.region.buffers[0].iov_len;
+    std::uint64_t operand[] = {1, 1}, former[2];
+    Call &c = l.a.calls.emplace_back();
+    const iovec o{operand, sizeof operand}, f{former, sizeof former};
+    const fi_rma_iov targets[] = {{0, 8, key}, {border - 4, 8, key}};
+    assert_int_equal(
+        l.a.m->atomic(l.a.to(1), {.op = FI_SUM,
+                                  .datatype = FI_UINT64,
+                                  .operand = &o,
+                                  .result = &f,
+                                  .operand_count = 1,
+                                  .result_count = fetch,
+                                  .len = sizeof operand,
+                                  .targets = targets,
+                                  .target_count = 2,
+                                  .dest = 1,
+                                  .flags = FI_ATOMIC | FI_COMPLETION | (fetch ? FI_READ : FI_WRITE),
+                                  .context = &c}),
+        0);
+    l.run();
+    assert_int_equal(c.error(), FI_EOPNOTSUPP);
+    assert_true(r.untouched_outside(0, 0));
+  }
+}
+
 } // namespace
 
 static const CMUnitTest cases[] = {
@@ -195,8 +259,11 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(read__of_every_length_brings_what_is_there),
     cmocka_unit_test(write__with_data_is_told_to_the_target),
     cmocka_unit_test(access__that_is_not_allowed_fails_and_touches_nothing),
+    cmocka_unit_test(endpoint__that_peers_may_not_read_or_write),
+    cmocka_unit_test(counters__of_a_registration_count_operations),
     cmocka_unit_test(registration__that_is_closed_meanwhile),
     cmocka_unit_test(peer__that_is_lost_ends_each_once),
     cmocka_unit_test(atomic__of_many_elements),
+    cmocka_unit_test(atomic__across_two_buffers),
 };
 static const unit::Group group{"rma", cases};
