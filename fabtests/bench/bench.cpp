@@ -143,15 +143,15 @@ bool run_memory(const bench_command &b) {
 
 // What needs two namespaces, and so root. False if a contestant failed.
 bool run_devices(results &r, const bench_command &b) {
-  if (!b.wants("memif") && !b.wants("veth") && !b.wants("jumbo"))
+  if (!b.wants("memif") && !b.wants("veth") && !b.wants("remote_veth") && !b.wants("jumbo"))
     return true;
   if (geteuid() != 0) {
-    fmt::print(stderr, "memif, veth and jumbo need root; left out\n");
+    fmt::print(stderr, "memif, veth, remote_veth and jumbo need root; left out\n");
     return true;
   }
   namespace_pair ns;
   if (!ns.ok()) {
-    fmt::print(stderr, "memif, veth and jumbo left out: {}\n", ns.error());
+    fmt::print(stderr, "memif, veth, remote_veth and jumbo left out: {}\n", ns.error());
     return true;
   }
   bool all_ran = true;
@@ -159,6 +159,8 @@ bool run_devices(results &r, const bench_command &b) {
     all_ran &= run_section(r, memif_section(b.plan, ns), b);
   if (b.wants("veth"))
     all_ran &= run_section(r, veth_section(b.plan, ns), b);
+  if (b.wants("remote_veth"))
+    all_ran &= run_section(r, remote_veth_section(b.plan, ns), b);
   if (b.wants("jumbo") && ns.set_mtu(jumbo_mtu))
     all_ran &= run_section(r, jumbo_section(b.plan, ns), b);
   return all_ran && ns.ok();
@@ -187,6 +189,8 @@ int run(const bench_command &b) {
   bool all_ran = true;
   if (b.wants("host"))
     all_ran &= run_section(r, host_section(b.plan), b);
+  if (b.wants("remote"))
+    all_ran &= run_section(r, remote_section(b.plan), b);
   all_ran &= run_devices(r, b);
   print_tables(r);
   const auto verdicts = judge(r);
@@ -214,7 +218,8 @@ int main(int argc, char **argv) {
   b.plan.folder = std::filesystem::canonical("/proc/self/exe", unknown).parent_path();
   app.add_flag("--quick", b.plan.quick, "short, for CI: figures are rough");
   const auto *runs = app.add_option("--runs", b.runs, "how often each contestant runs");
-  app.add_option("--sections", b.sections, "host, memif, veth, jumbo, getinfo, memory")
+  app.add_option("--sections", b.sections,
+                 "host, remote, memif, veth, remote_veth, jumbo, getinfo, memory")
       ->delimiter(',');
   app.add_option("-o,--output", b.output, "name of the CSV and SVG files, without ending");
   app.add_option("--programs", b.plan.folder, "folder of the measuring programs");

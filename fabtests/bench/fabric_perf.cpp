@@ -2,7 +2,7 @@
 //
 // Measures a libfabric provider between two processes: tagged latency, message rate, bandwidth.
 #include "bench/bench_main.h"
-#include "common/endpoint.h"
+#include "bench/raw_endpoint.h"
 
 #include <algorithm>
 #include <array>
@@ -17,68 +17,6 @@ namespace fabtest {
 namespace {
 
 constexpr std::uint64_t ack_tag = std::uint64_t{1} << 40;
-
-// An endpoint without the harness's queues: what an application's inner loop would do, no more.
-class raw_endpoint {
-public:
-  explicit raw_endpoint(team &t)
-      : e_({.caps = FI_TAGGED, .threading = FI_THREAD_DOMAIN, .cq_size = 1024}) {
-    e_.meet(t);
-    peer_ = e_.at(t.other());
-    inject_size_ = e_.info().tx_attr->inject_size;
-  }
-
-  // Spins until one completion is there.
-  fi_cq_tagged_entry next() {
-    fi_cq_tagged_entry entry{};
-    ssize_t rc = 0;
-    while ((rc = fi_cq_read(e_.tx().get(), &entry, 1)) == -FI_EAGAIN) {
-      if (const auto c = e_.tx().kept()) // from the pauses between batches
-        return {c->context, c->flags, c->len, c->buf, c->data, c->tag};
-    }
-    if (rc != 1)
-      fail_read(rc);
-    return entry;
-  }
-
-  void trecv(void *buf, std::size_t len, std::uint64_t tag, void *context) {
-    retry("fi_trecv",
-          [&] { return fi_trecv(e_.ep(), buf, len, nullptr, FI_ADDR_UNSPEC, tag, 0, context); });
-  }
-
-  // True where a completion follows.
-  bool tsend_or_inject(const void *buf, std::size_t len, std::uint64_t tag, void *context) {
-    if (len <= inject_size_) {
-      retry("fi_tinject", [&] { return fi_tinject(e_.ep(), buf, len, peer_, tag); });
-      return false;
-    }
-    tsend(buf, len, tag, context);
-    return true;
-  }
-
-  void tsend(const void *buf, std::size_t len, std::uint64_t tag, void *context) {
-    retry("fi_tsend", [&] { return fi_tsend(e_.ep(), buf, len, nullptr, peer_, tag, context); });
-  }
-
-private:
-  template <class F> void retry(const char *call, const F &attempt) {
-    ssize_t rc = 0;
-    while ((rc = attempt()) == -FI_EAGAIN)
-      fi_cq_read(e_.tx().get(), nullptr, 0);
-    if (rc != 0)
-      fail_call(call, rc);
-  }
-
-  void fail_read(ssize_t rc) {
-    if (rc == -FI_EAVAIL)
-      fail(describe(*e_.tx().poll()));
-    fail_call("fi_cq_read", rc);
-  }
-
-  endpoint e_;
-  fi_addr_t peer_ = FI_ADDR_UNSPEC;
-  std::size_t inject_size_ = 0;
-};
 
 void measure_latency(team &t, raw_endpoint &e, std::size_t size, const sampling &how) {
   std::vector<std::byte> out = payload(size, 1), in(size);

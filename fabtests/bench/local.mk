@@ -6,7 +6,8 @@ bench_programs = \
 	fabtests/bench/fabric_perf \
 	fabtests/bench/floor_shm \
 	fabtests/bench/floor_socket \
-	fabtests/bench/getinfo_cost
+	fabtests/bench/getinfo_cost \
+	fabtests/bench/remote_perf
 
 bench_common = \
 	fabtests/bench/bench_main.cpp fabtests/bench/bench_main.h \
@@ -25,7 +26,13 @@ fabtests_bench_bench_SOURCES = \
 
 fabtests_bench_fabric_perf_CPPFLAGS = $(fabtests_cppflags)
 fabtests_bench_fabric_perf_LDADD = $(fabtests_libs)
-fabtests_bench_fabric_perf_SOURCES = $(bench_common) fabtests/bench/fabric_perf.cpp
+fabtests_bench_fabric_perf_SOURCES = $(bench_common) fabtests/bench/raw_endpoint.h \
+	fabtests/bench/fabric_perf.cpp
+
+fabtests_bench_remote_perf_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_remote_perf_LDADD = $(fabtests_libs)
+fabtests_bench_remote_perf_SOURCES = $(bench_common) fabtests/bench/raw_endpoint.h \
+	fabtests/bench/remote_perf.cpp
 
 fabtests_bench_floor_shm_CPPFLAGS = $(fabtests_cppflags)
 fabtests_bench_floor_shm_LDADD = $(fabtests_libs)

@@ -27,8 +27,9 @@ void append(command &c, std::initializer_list<std::string> words) {
   c.words.insert(c.words.end(), words);
 }
 
-contestant provider(const plan_options &o, const std::string &name, const std::string &sizes) {
-  contestant c{name, program(o, "fabric_perf"), false};
+contestant provider(const plan_options &o, const std::string &name, const std::string &sizes,
+                    const std::string &measured_by = "fabric_perf") {
+  contestant c{name, program(o, measured_by), false};
   append(c.run, {"-p", name, "--sizes", sizes});
   c.run.env.emplace_back("FI_PROVIDER", name);
   if (name.starts_with("tcp") || name.starts_with("udp"))
@@ -47,10 +48,15 @@ contestant raw(const plan_options &o, const device_pair &d) {
   return c;
 }
 
+void set_devices(contestant &c, const device_pair &d) {
+  append(c.run, {"--rank-env", "0:FI_DPDKX_DEVICE=" + d.first, "--rank-env",
+                 "1:FI_DPDKX_DEVICE=" + d.second});
+}
+
 contestant dpdkx_on(const plan_options &o, const std::string &sizes, const device_pair &d) {
   contestant c = provider(o, "dpdkx", sizes);
-  append(c.run, {"--what", "latency", "--rank-env", "0:FI_DPDKX_DEVICE=" + d.first, "--rank-env",
-                 "1:FI_DPDKX_DEVICE=" + d.second});
+  append(c.run, {"--what", "latency"});
+  set_devices(c, d);
   return c;
 }
 
@@ -94,6 +100,40 @@ section host_section(const plan_options &o) {
     s.contestants.push_back(provider(o, name, sizes));
   s.contestants.push_back({"floor", program(o, "floor_shm"), true});
   s.contestants.push_back({"floor", program(o, "floor_socket"), true});
+  return s;
+}
+
+// Messages, and then operations on memory, of one provider.
+static std::vector<contestant> both_of(const plan_options &o, const std::string &name) {
+  std::vector<contestant> both{provider(o, name, "8,1048576"),
+                               provider(o, name, "8,1048576", "remote_perf")};
+  append(both.front().run, {"--what", "latency,bandwidth"});
+  return both;
+}
+
+section remote_section(const plan_options &o) {
+  section s{"remote", {}};
+  for (const char *name : {"dpdkx", "shm", "tcp;ofi_rxm"})
+    for (contestant &c : both_of(o, name))
+      s.contestants.push_back(std::move(c));
+  s.contestants.push_back({"floor", program(o, "floor_shm"), true});
+  return s;
+}
+
+section remote_veth_section(const plan_options &o, const namespace_pair &ns) {
+  section s{"remote_veth", {}};
+  if (!built(o, "floor_dpdk"))
+    return s;
+  const std::string nodes = namespace_pair::address(0) + "," + namespace_pair::address(1);
+  for (contestant &c : both_of(o, "dpdkx")) {
+    set_devices(c, {namespace_pair::interface(0), namespace_pair::interface(1)});
+    append(c.run, {"--node", nodes});
+    s.contestants.push_back(std::move(c));
+  }
+  s.contestants.push_back({"floor", program(o, "floor_socket"), true});
+  append(s.contestants.back().run, {"--node", nodes, "--sizes", "8"});
+  for (auto &c : s.contestants)
+    append(c.run, {"--netns", ns.names()});
   return s;
 }
 

@@ -33,6 +33,7 @@ public:
 
   void host();
   void devices();
+  void remote(const std::string &section);
 
   std::vector<verdict> verdicts;
 
@@ -73,12 +74,24 @@ void judge_sheet::devices() {
   }
 }
 
+void judge_sheet::remote(const std::string &section) {
+  const auto round_trip = times(2, latency(section, 8, us));
+  for (const std::string what : {"write", "fetch"})
+    at_most(section + " 8 B " + what, "1.2 x tagged round trip", r_.median(section, what, 8, us),
+            times(1.2, round_trip));
+  at_least(section + " write bandwidth 1 MiB, GB/s", "that of messages",
+           r_.median(section, "write_bandwidth", 1 << 20, us),
+           r_.median(section, "bandwidth", 1 << 20, us));
+}
+
 } // namespace
 
 std::vector<verdict> judge(const results &r) {
   judge_sheet sheet(r);
   sheet.host();
   sheet.devices();
+  sheet.remote("remote");
+  sheet.remote("remote_veth");
   return sheet.verdicts;
 }
 

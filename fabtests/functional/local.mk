@@ -53,6 +53,7 @@ functional_programs = \
 	fabtests/functional/order \
 	fabtests/functional/peek \
 	fabtests/functional/progress \
+	fabtests/functional/remote_rights \
 	fabtests/functional/rma \
 	fabtests/functional/settings \
 	fabtests/functional/source \
@@ -111,6 +112,8 @@ fabtests_functional_peek_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_peek_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_progress_LDADD = $(functional_libs)
+fabtests_functional_remote_rights_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_remote_rights_LDADD = $(functional_libs)
 fabtests_functional_rma_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_rma_LDADD = $(functional_libs)
 fabtests_functional_settings_CPPFLAGS = $(fabtests_cppflags)

@@ -3,6 +3,7 @@
 // Everything arrives, intact, in order and once, whatever the network does:
 // 10 Gbit/s, 20 us round trip, frames of 1500 B, 64 packets of queue.
 #include "sim/common/case.h"
+#include "sim/common/remote_traffic.h"
 #include "sim/common/traffic.h"
 
 #include "sim/common/check.h"
@@ -40,6 +41,51 @@ Duration run_traffic(std::uint64_t seed, const Setup &setup, const Faults &fault
   CHECK(plan.prompt || (unexpected > plan.messages / 20 && unexpected < plan.messages * 9 / 10));
   return took;
 }
+
+// Writes, reads and atomics, beside messages.
+void run_remote(std::uint64_t seed, const Setup &setup, const Faults &faults,
+                const RemotePlan &plan = {}) {
+  World world(seed, setup);
+  world.add(nodes);
+  world.network().set_faults(faults);
+  RemoteTraffic remote(world, plan);
+  Traffic messages(world, {.messages = 1000, .largest = 60u << 10});
+  remote.start();
+  messages.run(120s);
+  remote.run(120s);
+  const auto c = world.network().counters();
+  note(fmt::format("{:.1f} ms, {} packets, {} bytes of peers' memory", ms(world.since_start()),
+                   c.sent, remote.bytes()));
+}
+
+const Case remote_clean{"delivery__remote_clean", 2,
+                        [](std::uint64_t seed) { run_remote(seed, {}, {}); }};
+
+const Case remote_host{"delivery__remote_lossless_link", 2,
+                       [](std::uint64_t seed) { run_remote(seed, setup_for(true), {}); }};
+
+const Case remote_host_no_pull{"delivery__remote_lossless_link_without_pull", 2,
+                               [](std::uint64_t seed) {
+                                 Setup setup = setup_for(true);
+                                 setup.config.pull = false;
+                                 run_remote(seed, setup, {});
+                               }};
+
+const Case remote_loss{"delivery__remote_10_percent_loss", 3,
+                       [](std::uint64_t seed) { run_remote(seed, {}, {.loss = 0.1}); }};
+
+const Case remote_faults{
+    "delivery__remote_5_percent_of_each_fault", 3, [](std::uint64_t seed) {
+      run_remote(seed, {}, {.loss = 0.05, .duplicate = 0.05, .reorder = 0.05, .corrupt = 0.05});
+    }};
+
+const Case remote_late{
+    "delivery__remote_long_delays", 2, [](std::uint64_t seed) {
+      run_remote(
+          seed, {},
+          {.loss = 0.01, .duplicate = 0.05, .reorder = 0.05, .reorder_delay = 2ms, .jitter = 60us},
+          {.operations = 3000});
+    }};
 
 const Case clean{"delivery__clean", 2, [](std::uint64_t seed) { run_traffic(seed, {}, {}); }};
 

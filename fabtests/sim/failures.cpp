@@ -3,50 +3,18 @@
 // Ends of processes and of cables: whoever is left hears of it in time, once,
 // and whoever comes after is not bothered by what went before.
 #include "sim/common/case.h"
+#include "sim/common/exchange.h"
+#include "sim/common/recorder.h"
 #include "sim/common/world.h"
 
 #include "sim/common/check.h"
 #include "sim/common/payload.h"
 
 #include <algorithm>
-#include <map>
 
 namespace {
 
 using namespace sim;
-
-constexpr Duration peer_timeout = 10s;
-// From the last sign of life to the error completion.
-constexpr Duration error_limit = peer_timeout + 2s;
-
-// An exchange that works: `from` sends `size` bytes, `to` gets them.
-void exchange(World &world, NodeId from, NodeId to, std::size_t size, Duration limit = 1s) {
-  static std::uint64_t number = 0;
-  const std::uint64_t tag = 0xe000'0000'0000'0000 | ++number;
-  Op &receive = world.receive(to, size, {.tag = tag, .src = from});
-  Op &send = world.send(from, to, bytes_of(size, number), {.tag = tag});
-  world.wait(receive, limit);
-  world.wait(send, limit);
-  CHECK_EQ(send.error(), 0);
-  CHECK_EQ(receive.error(), 0);
-  verify(std::span(receive.memory).first(size), number);
-}
-
-// The same where `from` may still believe in a life of `to` that is over: what
-// it sends into that one ends with an error, and then it knows.
-void reach(World &world, NodeId from, NodeId to, std::size_t size, Duration limit) {
-  static std::uint64_t number = 0;
-  const std::uint64_t tag = 0xf000'0000'0000'0000 | ++number;
-  const Time end = world.now() + limit;
-  Op &receive = world.receive(to, size, {.tag = tag, .src = from});
-  while (!receive.finished()) {
-    Op &send = world.send(from, to, bytes_of(size, number), {.tag = tag});
-    world.run_until([&] { return receive.finished() || send.error() != 0; }, end - world.now(),
-                    "a message to a new life");
-  }
-  CHECK_EQ(receive.error(), 0);
-  verify(std::span(receive.memory).first(size), number);
-}
 
 // A plan of messages that are under way to and from a peer, of all kinds.
 std::vector<Op *> load(World &world, NodeId from, NodeId to, std::uint64_t tag) {
@@ -58,13 +26,6 @@ std::vector<Op *> load(World &world, NodeId from, NodeId to, std::uint64_t tag) 
   sends.push_back(
       &world.send(from, to, bytes_of(64, tag), {.tag = tag, .flags = FI_MATCH_COMPLETE}));
   return sends;
-}
-
-void check_ended(World &world, std::span<Op *const> ops, Duration limit) {
-  if (!world.run_until_done(ops, limit))
-    FAIL("{}", "operations with a lost peer don't end\n" + world.dump());
-  for (const Op *op : ops)
-    CHECK_EQ(op->done.size(), 1u);
 }
 
 const Case dead_peer{"failures__dead_peer_is_told_after_the_time_limit", 3, [](std::uint64_t seed) {
@@ -139,35 +100,6 @@ const Case late_start{"failures__peer_starts_later", 3, [](std::uint64_t seed) {
                             CHECK_EQ(op->error(), 0);
                         }
                       }};
-
-// Everything that has ever been on the wire to an address, to be heard again.
-class Recorder {
-public:
-  explicit Recorder(World &world) : world_(world) {
-    world.set_hook([this](const dpdkx::link::sim::Departure &d) {
-      old_[d.to].push_back({d.from, {d.bytes.begin(), d.bytes.end()}});
-      return dpdkx::link::sim::Verdict{};
-    });
-  }
-  // `share` of it, over the next while.
-  void replay(const Address &to, double share, Duration spread) {
-    auto &random = world_.random();
-    for (const auto &[from, bytes] : old_[to])
-      if (random.chance(share))
-        world_.network().inject(from, to, bytes, random.up_to(spread));
-  }
-
-private:
-  struct Old {
-    Address from;
-    std::vector<std::byte> bytes;
-  };
-  World &world_;
-  std::map<Address, std::vector<Old>, decltype([](const Address &a, const Address &b) {
-             return a.ip != b.ip ? a.ip < b.ip : a.port < b.port;
-           })>
-      old_;
-};
 
 // A peer dies with messages under way both ways, starts anew, and is flooded
 // with every packet of its past life. It works at once, and only messages that

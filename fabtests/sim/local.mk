@@ -12,6 +12,7 @@ sim_world_sources = \
 	fabtests/sim/common/calls.cpp \
 	fabtests/sim/common/check.cpp \
 	fabtests/sim/common/check.h \
+	fabtests/sim/common/exposed.h \
 	fabtests/sim/common/node.cpp \
 	fabtests/sim/common/node.h \
 	fabtests/sim/common/op.h \
@@ -24,8 +25,15 @@ sim_world_sources = \
 sim_case_sources = \
 	fabtests/sim/common/case.cpp \
 	fabtests/sim/common/case.h \
+	fabtests/sim/common/exchange.cpp \
+	fabtests/sim/common/exchange.h \
 	fabtests/sim/common/matching_model.cpp \
 	fabtests/sim/common/matching_model.h \
+	fabtests/sim/common/memory_model.cpp \
+	fabtests/sim/common/memory_model.h \
+	fabtests/sim/common/recorder.h \
+	fabtests/sim/common/remote_traffic.cpp \
+	fabtests/sim/common/remote_traffic.h \
 	fabtests/sim/common/traffic.cpp \
 	fabtests/sim/common/traffic.h
 
@@ -37,6 +45,8 @@ libsim_la_CPPFLAGS = $(sim_cppflags)
 sim_programs = \
 	fabtests/sim/delivery \
 	fabtests/sim/failures \
+	fabtests/sim/failures_remote \
+	fabtests/sim/order \
 	fabtests/sim/random_calls \
 	fabtests/sim/scale \
 	fabtests/sim/semantics \
@@ -47,6 +57,10 @@ fabtests_sim_delivery_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_delivery_LDADD = libsim.la $(sim_libs)
 fabtests_sim_failures_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_failures_LDADD = libsim.la $(sim_libs)
+fabtests_sim_failures_remote_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_failures_remote_LDADD = libsim.la $(sim_libs)
+fabtests_sim_order_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_order_LDADD = libsim.la $(sim_libs)
 fabtests_sim_random_calls_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_random_calls_LDADD = libsim.la $(sim_libs)
 fabtests_sim_scale_CPPFLAGS = $(sim_cppflags)

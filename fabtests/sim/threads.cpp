@@ -126,7 +126,7 @@ private:
   // Whichever thread reads a completion marks it for the one that posted.
   void drain() {
     Done done;
-    while (void *context = node_.read(done)) {
+    for (void *context; node_.read(done, context);) {
       Posted &p = *static_cast<Posted *>(context);
       if (done.err != 0 || p.done.exchange(true))
         fail_later(fmt::format("err {}, or completed twice", done.err));

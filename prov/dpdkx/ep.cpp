@@ -164,8 +164,8 @@ Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source)
       tx_op_flags_(info.tx_attr->op_flags), rx_op_flags_(info.rx_attr->op_flags),
       traffic_class_(info.tx_attr->tclass ? info.tx_attr->tclass : domain.traffic_class()),
       key_(key_of(info, domain.settings().engine.session.key)), source_(source) {
-  if (caps_ & (FI_REMOTE_READ | FI_REMOTE_WRITE))
-    completers_.regions = &domain_.regions;
+  completers_.regions = &domain_.regions;
+  completers_.remote_rights = caps_ & (FI_REMOTE_READ | FI_REMOTE_WRITE);
   completers_.source = caps_ & FI_SOURCE;
   completers_.source_err = caps_ & FI_SOURCE_ERR;
   domain_.acquire();

@@ -22,7 +22,7 @@ int MrTable::access(std::uint64_t key, std::uint64_t addr, std::size_t len, std:
   if ((r.access & rights) != rights || offset > r.length || len > r.length - offset)
     return -FI_EACCES;
 
-  ++r.accesses;
+  std::atomic_ref(r.accesses).fetch_add(1);
   out.table_ = this;
   out.region_ = &r;
   out.offset_ = offset;
@@ -33,10 +33,12 @@ int MrTable::access(std::uint64_t key, std::uint64_t addr, std::size_t len, std:
 void MrTable::Access::end() noexcept {
   if (!table_)
     return;
-  std::lock_guard lock(table_->mutex_);
-  if (--region_->accesses == 0)
-    table_->idle_.notify_all();
-  table_ = nullptr;
+  MrTable &table = *std::exchange(table_, nullptr);
+  // Nobody owns the region any more after the last of them; the table lives on.
+  if (std::atomic_ref(region_->accesses).fetch_sub(1) == 1 && table.removing_.load() != 0) {
+    const std::lock_guard lock(table.mutex_);
+    table.idle_.notify_all();
+  }
 }
 
 std::size_t MrTable::Access::pieces(iovec *out, std::size_t max) const noexcept {
@@ -71,10 +73,9 @@ iovec MrTable::Access::piece(std::size_t offset) const noexcept {
   return {};
 }
 
-void MrTable::Access::count(std::uint64_t right) const noexcept {
+Cntr *MrTable::Access::counter(std::uint64_t right) const noexcept {
   Cntr *&place = right == FI_REMOTE_READ ? region_->read_cntr : region_->write_cntr;
-  if (Cntr *cntr = std::atomic_ref(place).load(std::memory_order_acquire))
-    cntr->add(1);
+  return std::atomic_ref(place).load(std::memory_order_acquire);
 }
 
 void MrTable::count(Region &r, std::uint64_t rights, Cntr &cntr) noexcept {
@@ -109,9 +110,13 @@ int MrTable::insert_random(Region &r, std::size_t key_size) {
 
 // By then no access can start any more.
 void MrTable::remove(Region &r) noexcept {
-  std::unique_lock lock(mutex_);
-  regions_.erase(r.key);
-  idle_.wait(lock, [&] { return r.accesses == 0; });
+  ++removing_;
+  {
+    std::unique_lock lock(mutex_);
+    regions_.erase(r.key);
+    idle_.wait(lock, [&] { return std::atomic_ref(r.accesses).load() == 0; });
+  }
+  --removing_;
 }
 
 } // namespace util_ext

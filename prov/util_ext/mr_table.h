@@ -8,6 +8,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,7 @@ struct Region {
   Cntr *read_cntr = nullptr, *write_cntr = nullptr;
   // The table's own.
   std::uint64_t key = 0;
-  std::size_t accesses = 0;
+  std::size_t accesses = 0; // atomic
 };
 
 class MrTable {
@@ -59,9 +60,8 @@ public:
     std::size_t pieces(iovec *out, std::size_t max) const noexcept;
     // The memory from `offset` on that lies in one piece; offset < length().
     iovec piece(std::size_t offset) const noexcept;
-    // Tells the region's counters, if it has any, that this access has been made. `right`:
-    // FI_REMOTE_READ or FI_REMOTE_WRITE.
-    void count(std::uint64_t right) const noexcept;
+    // What counts such accesses to the region, or null. `right`: FI_REMOTE_READ or FI_REMOTE_WRITE.
+    Cntr *counter(std::uint64_t right) const noexcept;
 
   private:
     friend MrTable;
@@ -89,7 +89,8 @@ public:
 
 private:
   std::mutex mutex_;
-  std::condition_variable idle_; // some region has no accesses any more
+  std::condition_variable idle_;         // some region has no accesses any more
+  std::atomic<std::size_t> removing_{0}; // calls of remove(), which wait for that
   std::unordered_map<std::uint64_t, Region *> regions_;
 };
 

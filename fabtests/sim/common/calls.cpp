@@ -12,11 +12,11 @@ namespace sim {
 using namespace dpdkx;
 
 namespace {
-
 constexpr Duration acceptance_limit = 60s;
+}
 
 // `n` pieces of about one size; the first takes the rest.
-std::vector<iovec> cut(std::vector<std::byte> &memory, std::size_t n) {
+std::vector<iovec> cut(std::span<std::byte> memory, std::size_t n) {
   std::vector<iovec> iov;
   const std::size_t each = memory.size() / n;
   std::size_t at = 0;
@@ -28,11 +28,12 @@ std::vector<iovec> cut(std::vector<std::byte> &memory, std::size_t n) {
   return iov;
 }
 
-} // namespace
-
-Op &World::new_op(NodeId id) {
+Op &World::new_op(NodeId id, std::vector<std::byte> memory,
+                  std::function<void(Op &, const Done &)> on_done) {
   Op &op = *ops_.emplace_back(std::make_unique<Op>());
   op.node = id;
+  op.memory = std::move(memory);
+  op.on_done = std::move(on_done);
   return op;
 }
 
@@ -42,70 +43,134 @@ void World::forget(Op &op) {
   op.on_done = nullptr;
 }
 
-ssize_t World::post_send(Op &op, fi_addr_t to, const SendHow &how) {
-  const std::vector<iovec> iov = cut(op.memory, how.pieces);
-  op.is_send = true;
-  const ssize_t rc = node(op.node).post(harness::request(iov, to, how, &op));
+Op &World::insist(Op &op, const char *what, const std::function<ssize_t()> &call) {
+  ssize_t rc = -FI_EAGAIN;
+  run_until([&] { return (rc = call()) != -FI_EAGAIN; }, acceptance_limit, what);
+  CHECK_EQ(rc, 0);
+  return op;
+}
+
+Op *World::attempt(Op &op, const std::function<ssize_t()> &call) {
+  const ssize_t rc = call();
+  if (rc == 0)
+    return &op;
+  CHECK_EQ(rc, -FI_EAGAIN);
+  ops_.pop_back();
+  return nullptr;
+}
+
+template <class Request> ssize_t World::post(Op &op, const Request &request) {
+  const ssize_t rc = node(op.node).post(request);
   if (rc == 0)
     open_.insert(&op);
   wake(op.node);
   return rc;
+}
+
+ssize_t World::post_send(Op &op, fi_addr_t to, const SendHow &how) {
+  const std::vector<iovec> iov = cut(op.memory, how.pieces);
+  op.is_send = true;
+  return post(op, harness::request(iov, to, how, &op));
 }
 
 ssize_t World::post_receive(Op &op, const ReceiveHow &how) {
   const std::vector<iovec> iov = cut(op.memory, how.pieces);
   op.many = (how.flags & FI_MULTI_RECV) != 0;
-  const ssize_t rc = node(op.node).post(harness::request(iov, how, &op));
-  if (rc == 0)
-    open_.insert(&op);
-  wake(op.node);
-  return rc;
+  return post(op, harness::request(iov, how, &op));
 }
 
 Op *World::try_send(NodeId from, fi_addr_t to, std::vector<std::byte> bytes, const SendHow &how,
                     std::function<void(Op &, const Done &)> on_done) {
-  Op &op = new_op(from);
-  op.memory = std::move(bytes);
-  op.on_done = std::move(on_done);
-  const ssize_t rc = post_send(op, to, how);
-  if (rc == 0)
-    return &op;
-  CHECK_EQ(rc, -FI_EAGAIN);
-  ops_.pop_back();
-  return nullptr;
+  Op &op = new_op(from, std::move(bytes), std::move(on_done));
+  return attempt(op, [&] { return post_send(op, to, how); });
 }
 
 Op *World::try_receive(NodeId at, std::size_t size, const ReceiveHow &how,
                        std::function<void(Op &, const Done &)> on_done) {
-  Op &op = new_op(at);
-  op.memory.resize(size, std::byte{0xa5});
-  op.on_done = std::move(on_done);
-  const ssize_t rc = post_receive(op, how);
-  if (rc == 0)
-    return &op;
-  CHECK_EQ(rc, -FI_EAGAIN);
-  ops_.pop_back();
-  return nullptr;
+  Op &op = new_op(at, std::vector(size, filler), std::move(on_done));
+  return attempt(op, [&] { return post_receive(op, how); });
 }
 
 Op &World::send(NodeId from, fi_addr_t to, std::vector<std::byte> bytes, const SendHow &how) {
-  Op &op = new_op(from);
-  op.memory = std::move(bytes);
-  ssize_t rc = -FI_EAGAIN;
-  run_until([&] { return (rc = post_send(op, to, how)) != -FI_EAGAIN; }, acceptance_limit,
-            "a send is accepted");
-  CHECK_EQ(rc, 0);
-  return op;
+  Op &op = new_op(from, std::move(bytes));
+  return insist(op, "a send is accepted", [&] { return post_send(op, to, how); });
 }
 
 Op &World::receive(NodeId at, std::size_t size, const ReceiveHow &how) {
-  Op &op = new_op(at);
-  op.memory.resize(size, std::byte{0xa5});
-  ssize_t rc = -FI_EAGAIN;
-  run_until([&] { return (rc = post_receive(op, how)) != -FI_EAGAIN; }, acceptance_limit,
-            "a receive is accepted");
-  CHECK_EQ(rc, 0);
-  return op;
+  Op &op = new_op(at, std::vector(size, filler));
+  return insist(op, "a receive is accepted", [&] { return post_receive(op, how); });
+}
+
+// --- Peers' memory
+
+ssize_t World::post_rma(Op &op, fi_addr_t to, std::uint64_t direction, const RemoteHow &how) {
+  const std::vector<iovec> iov = cut(op.memory, how.pieces);
+  const auto there = harness::targets(how, op.memory.size());
+  return post(op, harness::request(iov, there, to, direction, how, &op));
+}
+
+ssize_t World::post_atomic(Op &op, fi_addr_t to, std::size_t len, const AtomicHow &how,
+                           bool compares) {
+  std::span<std::byte> rest(op.memory);
+  std::vector<iovec> parts[3]; // operand, compare, result
+  const bool wanted[] = {how.op != FI_ATOMIC_READ, compares, how.fetch || compares};
+  for (std::size_t i = 0; i < std::size(parts); ++i) {
+    if (wanted[i])
+      parts[i] = cut(rest.first(len), how.at.pieces);
+    if (wanted[i] || i == 0)
+      rest = rest.subspan(len);
+  }
+  const auto there = harness::targets(how.at, len);
+  return post(op, harness::request({parts[0], parts[1], parts[2]}, len, there, to, how, &op));
+}
+
+namespace {
+std::vector<std::byte> memory_of_atomic(std::vector<std::byte> operand, const AtomicHow &how,
+                                        const std::vector<std::byte> &compare) {
+  const std::size_t len = operand.size();
+  operand.insert(operand.end(), compare.begin(), compare.end());
+  if (how.fetch || !compare.empty())
+    operand.resize(operand.size() + len, filler);
+  return operand;
+}
+} // namespace
+
+Op *World::try_write(NodeId from, fi_addr_t to, std::vector<std::byte> bytes, const RemoteHow &how,
+                     std::function<void(Op &, const Done &)> on_done) {
+  Op &op = new_op(from, std::move(bytes), std::move(on_done));
+  return attempt(op, [&] { return post_rma(op, to, FI_WRITE, how); });
+}
+
+Op *World::try_read(NodeId from, fi_addr_t to, std::size_t size, const RemoteHow &how,
+                    std::function<void(Op &, const Done &)> on_done) {
+  Op &op = new_op(from, std::vector(size, filler), std::move(on_done));
+  return attempt(op, [&] { return post_rma(op, to, FI_READ, how); });
+}
+
+Op *World::try_atomic(NodeId from, fi_addr_t to, std::vector<std::byte> operand,
+                      const AtomicHow &how, std::vector<std::byte> compare,
+                      std::function<void(Op &, const Done &)> on_done) {
+  const std::size_t len = operand.size();
+  Op &op = new_op(from, memory_of_atomic(std::move(operand), how, compare), std::move(on_done));
+  return attempt(op, [&] { return post_atomic(op, to, len, how, !compare.empty()); });
+}
+
+Op &World::write(NodeId from, fi_addr_t to, std::vector<std::byte> bytes, const RemoteHow &how) {
+  Op &op = new_op(from, std::move(bytes));
+  return insist(op, "a write is accepted", [&] { return post_rma(op, to, FI_WRITE, how); });
+}
+
+Op &World::read(NodeId from, fi_addr_t to, std::size_t size, const RemoteHow &how) {
+  Op &op = new_op(from, std::vector(size, filler));
+  return insist(op, "a read is accepted", [&] { return post_rma(op, to, FI_READ, how); });
+}
+
+Op &World::atomic(NodeId from, fi_addr_t to, std::vector<std::byte> operand, const AtomicHow &how,
+                  std::vector<std::byte> compare) {
+  const std::size_t len = operand.size();
+  Op &op = new_op(from, memory_of_atomic(std::move(operand), how, compare));
+  return insist(op, "an atomic is accepted",
+                [&] { return post_atomic(op, to, len, how, !compare.empty()); });
 }
 
 bool World::is_memory(const std::byte *p, std::size_t n) const {

@@ -3,6 +3,7 @@
 
 #include "sim/common/check.h"
 
+#include <algorithm>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_eq.h>
 
@@ -54,14 +55,15 @@ Node::Node(const Clock &clock, link::sim::Network &network, std::uint32_t index,
     : address_(address), index_(index), meter_(setup.meter), domain_(setup.threading) {
   tx_cq_ = open_cq(domain_, setup.cq_size);
   rx_cq_ = open_cq(domain_, setup.cq_size);
-  tx_cntr_ = open_cntr(domain_);
-  rx_cntr_ = open_cntr(domain_);
   completers_ = {.tx_cq = util_ext::Cq::from(&tx_cq_->fid),
                  .rx_cq = util_ext::Cq::from(&rx_cq_->fid),
-                 .tx_cntr = util_ext::Cntr::from(&tx_cntr_->fid),
-                 .rx_cntr = util_ext::Cntr::from(&rx_cntr_->fid),
+                 .regions = &domain_.regions,
                  .source = setup.source,
                  .source_err = setup.source_err};
+  for (Counter &c : counters_) {
+    c.cntr = open_cntr(domain_);
+    completers_.*c.slot = util_ext::Cntr::from(&c.cntr->fid);
+  }
   auto port = network.attach(address, setup.profile, index);
   if (!port)
     FAIL("{} is taken", to_string(address));
@@ -77,9 +79,13 @@ Node::Node(const Clock &clock, link::sim::Network &network, std::uint32_t index,
 
 Node::~Node() {
   endpoint_.reset();
-  for (fid *f : {&tx_cq_->fid, &rx_cq_->fid, &tx_cntr_->fid, &rx_cntr_->fid})
-    if (f && fi_close(f) != 0)
-      fail_later("a completion object can't be closed");
+  bool closed = true;
+  for (const Counter &c : counters_)
+    closed &= fi_close(&c.cntr->fid) == 0;
+  for (fid_cq *cq : {tx_cq_, rx_cq_})
+    closed &= fi_close(&cq->fid) == 0;
+  if (!closed)
+    fail_later("a completion object can't be closed");
 }
 
 ssize_t Node::post(const op::SendRequest &r) {
@@ -90,6 +96,21 @@ ssize_t Node::post(const op::SendRequest &r) {
 ssize_t Node::post(const op::ReceiveRequest &r) {
   const Entered entered(*this);
   return endpoint_->receive(r);
+}
+
+ssize_t Node::post(const op::RmaRequest &r) {
+  const Entered entered(*this);
+  return endpoint_->rma(r);
+}
+
+ssize_t Node::post(const op::AtomicRequest &r) {
+  const Entered entered(*this);
+  return endpoint_->atomic(r);
+}
+
+Exposed &Node::expose(std::size_t size, std::uint64_t rights) {
+  const std::uint64_t key = exposed_.size() + 1;
+  return exposed_.emplace_back(domain_.regions, size, rights, key);
 }
 
 int Node::cancel(const void *context) {
@@ -134,12 +155,11 @@ void Node::close() {
   endpoint_->close();
 }
 
-void *Node::read(Done &done) {
-  void *context = read(tx_cq_, done);
-  return context ? context : read(rx_cq_, done);
+bool Node::read(Done &done, void *&context) {
+  return read(tx_cq_, done, context) || read(rx_cq_, done, context);
 }
 
-void *Node::read(fid_cq *cq, Done &done) {
+bool Node::read(fid_cq *cq, Done &done, void *&context) {
   fi_cq_tagged_entry entry;
   fi_addr_t src = FI_ADDR_NOTAVAIL;
   const ssize_t n = fi_cq_readfrom(cq, &entry, 1, &src);
@@ -150,10 +170,11 @@ void *Node::read(fid_cq *cq, Done &done) {
             .data = entry.data,
             .tag = entry.tag,
             .src = src};
-    return entry.op_context;
+    context = entry.op_context;
+    return true;
   }
   if (n == -FI_EAGAIN)
-    return nullptr;
+    return false;
   CHECK_EQ(n, -FI_EAVAIL);
   std::byte address[64];
   fi_cq_err_entry error{};
@@ -171,10 +192,13 @@ void *Node::read(fid_cq *cq, Done &done) {
   const auto *bytes = static_cast<const std::byte *>(error.err_data);
   if (error.err_data_size != 0)
     done.err_data.assign(bytes, bytes + error.err_data_size);
-  return error.op_context;
+  context = error.op_context;
+  return true;
 }
 
-Node::Counts Node::tx_count() { return {fi_cntr_read(tx_cntr_), fi_cntr_readerr(tx_cntr_)}; }
-Node::Counts Node::rx_count() { return {fi_cntr_read(rx_cntr_), fi_cntr_readerr(rx_cntr_)}; }
+Node::Counts Node::count(std::uint64_t what) {
+  const auto c = std::ranges::find(counters_, what, &Counter::what);
+  return {fi_cntr_read(c->cntr), fi_cntr_readerr(c->cntr)};
+}
 
 } // namespace sim

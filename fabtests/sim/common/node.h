@@ -8,8 +8,10 @@
 #include "dpdkx/link/sim/network.h"
 #include "harness/idle_domain.h"
 #include "sim/common/book.h"
+#include "sim/common/exposed.h"
 #include "sim/common/op.h"
 
+#include <list>
 #include <memory>
 #include <span>
 
@@ -63,6 +65,8 @@ public:
   // As Endpoint's calls, with the lock.
   ssize_t post(const dpdkx::op::SendRequest &);
   ssize_t post(const dpdkx::op::ReceiveRequest &);
+  ssize_t post(const dpdkx::op::RmaRequest &);
+  ssize_t post(const dpdkx::op::AtomicRequest &);
   int cancel(const void *context);
   unsigned turn();
   bool idle(); // nothing to do before something arrives or deadline()
@@ -72,25 +76,43 @@ public:
   bool drained();
   void close();
 
-  // Takes the oldest completion of either queue; the context, or null.
-  void *read(Done &);
+  // Memory that peers may access, by offset, until it is closed or the node ends. Its key is the
+  // number of those that this life of the node has exposed, from 1.
+  Exposed &expose(std::size_t size, std::uint64_t rights = FI_REMOTE_READ | FI_REMOTE_WRITE);
+
+  // Takes the oldest completion of either queue. False: there is none. What a peer has done comes
+  // without context.
+  bool read(Done &, void *&context);
 
   struct Counts {
     std::uint64_t ok, errors;
   };
-  Counts tx_count(), rx_count();
+  Counts tx_count() { return count(FI_SEND); }
+  Counts rx_count() { return count(FI_RECV); }
+  Counts count(std::uint64_t what); // FI_SEND, FI_RECV, FI_READ, FI_WRITE, FI_REMOTE_READ or _WRITE
 
 private:
   class Entered; // holds the lock, tells the meter
-  void *read(fid_cq *, Done &);
+  static bool read(fid_cq *, Done &, void *&context);
 
   const Address address_;
   const std::uint32_t index_;
   Meter *const meter_;
   harness::IdleDomain domain_;
   fid_cq *tx_cq_ = nullptr, *rx_cq_ = nullptr;
-  fid_cntr *tx_cntr_ = nullptr, *rx_cntr_ = nullptr;
+  struct Counter {
+    std::uint64_t what;
+    util_ext::Cntr *dpdkx::op::Completers::*slot;
+    fid_cntr *cntr = nullptr;
+  };
+  Counter counters_[6] = {{FI_SEND, &dpdkx::op::Completers::tx_cntr},
+                          {FI_RECV, &dpdkx::op::Completers::rx_cntr},
+                          {FI_READ, &dpdkx::op::Completers::read_cntr},
+                          {FI_WRITE, &dpdkx::op::Completers::write_cntr},
+                          {FI_REMOTE_READ, &dpdkx::op::Completers::remote_read_cntr},
+                          {FI_REMOTE_WRITE, &dpdkx::op::Completers::remote_write_cntr}};
   dpdkx::op::Completers completers_;
+  std::list<Exposed> exposed_;
   std::unique_ptr<dpdkx::engine::Endpoint> endpoint_;
 };
 

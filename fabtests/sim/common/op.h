@@ -12,8 +12,10 @@
 
 namespace sim {
 
+using harness::AtomicHow;
 using harness::Done;
 using harness::ReceiveHow;
+using harness::RemoteHow;
 using harness::SendHow;
 
 struct Op {

@@ -205,22 +205,24 @@ void World::note_spinning(NodeId id, unsigned did) {
 
 void World::drain(NodeId id) {
   Done done;
-  while (alive(id)) {
-    void *context = node(id).read(done);
-    if (!context)
-      return;
-    if (!open_.contains(context))
-      FAIL("node {}: a completion with context {} that is not open: flags "
-           "{:#x}, len {}, err {}\n{}",
-           id, context, done.flags, done.len, done.err, dump());
-    Op &op = *static_cast<Op *>(context);
-    CHECK_EQ(op.node, id);
-    op.done.push_back(done);
-    if (op.finished())
-      open_.erase(&op);
-    if (op.on_done)
-      op.on_done(op, op.done.back());
-  }
+  for (void *context; alive(id) && node(id).read(done, context);)
+    complete(id, context, done);
+}
+
+void World::complete(NodeId id, void *context, const Done &done) {
+  if (!context && done.err == 0 && on_remote)
+    return on_remote(id, done);
+  if (!open_.contains(context))
+    FAIL("node {}: a completion with context {} that is not open: flags "
+         "{:#x}, len {}, err {}\n{}",
+         id, context, done.flags, done.len, done.err, dump());
+  Op &op = *static_cast<Op *>(context);
+  CHECK_EQ(op.node, id);
+  op.done.push_back(done);
+  if (op.finished())
+    open_.erase(&op);
+  if (op.on_done)
+    op.on_done(op, op.done.back());
 }
 
 void World::run_until(const std::function<bool()> &until, Duration limit, std::string_view what) {

@@ -22,6 +22,12 @@ using namespace std::chrono_literals;
 
 using NodeId = std::uint32_t;
 
+// What memory that is to be written holds before.
+inline constexpr std::byte filler{0xa5};
+
+// `n` pieces of about one size; the first takes the rest.
+std::vector<iovec> cut(std::span<std::byte> memory, std::size_t n);
+
 class World {
 public:
   explicit World(std::uint64_t seed, const Setup &setup = {});
@@ -66,11 +72,27 @@ public:
                std::function<void(Op &, const Done &)> on_done = {});
   Op *try_receive(NodeId at, std::size_t size, const ReceiveHow & = {},
                   std::function<void(Op &, const Done &)> on_done = {});
+  // The same on memory that `to` exposes. The operation's memory holds, of an atomic, operand, what
+  // is compared with if there is any, and room for the former values if they come back.
+  Op &write(NodeId from, fi_addr_t to, std::vector<std::byte> bytes, const RemoteHow &);
+  Op &read(NodeId from, fi_addr_t to, std::size_t size, const RemoteHow &);
+  Op &atomic(NodeId from, fi_addr_t to, std::vector<std::byte> operand, const AtomicHow &,
+             std::vector<std::byte> compare = {});
+  Op *try_write(NodeId from, fi_addr_t to, std::vector<std::byte> bytes, const RemoteHow &,
+                std::function<void(Op &, const Done &)> on_done = {});
+  Op *try_read(NodeId from, fi_addr_t to, std::size_t size, const RemoteHow &,
+               std::function<void(Op &, const Done &)> on_done = {});
+  Op *try_atomic(NodeId from, fi_addr_t to, std::vector<std::byte> operand, const AtomicHow &,
+                 std::vector<std::byte> compare = {},
+                 std::function<void(Op &, const Done &)> on_done = {});
+  // What peers have done to a node, where they tell it so: FI_REMOTE_CQ_DATA.
+  std::function<void(NodeId, const Done &)> on_remote;
   // As the engine answers, with the operation for its completion if it accepts.
   ssize_t post_send(Op &, fi_addr_t to, const SendHow &);
   ssize_t post_receive(Op &, const ReceiveHow &);
   int cancel(Op &);
-  Op &new_op(NodeId);
+  Op &new_op(NodeId, std::vector<std::byte> memory = {},
+             std::function<void(Op &, const Done &)> on_done = {});
   void forget(Op &); // finished; frees its memory
 
   // Runs until `until` holds. Fails, with a dump, if it doesn't within `limit`
@@ -109,6 +131,13 @@ private:
   void turn(NodeId);
   void tick(NodeId);
   void drain(NodeId);
+  void complete(NodeId, void *context, const Done &);
+  template <class Request> ssize_t post(Op &, const Request &);
+  ssize_t post_rma(Op &, fi_addr_t to, std::uint64_t direction, const RemoteHow &);
+  ssize_t post_atomic(Op &, fi_addr_t to, std::size_t len, const AtomicHow &, bool compares);
+  // Makes progress until the call is accepted.
+  Op &insist(Op &, const char *what, const std::function<ssize_t()> &call);
+  Op *attempt(Op &, const std::function<ssize_t()> &call); // null: -FI_EAGAIN
   void note_spinning(NodeId, unsigned did);
   void start(NodeId);
   void end(NodeId);

@@ -15,9 +15,11 @@ unit_op_sources = \
 	fabtests/unit/op/lab.h \
 	fabtests/unit/op/memory.cpp \
 	fabtests/unit/op/model.cpp \
+	fabtests/unit/op/order.cpp \
 	fabtests/unit/op/peers.cpp \
 	fabtests/unit/op/receive.cpp \
 	fabtests/unit/op/rendezvous.cpp \
+	fabtests/unit/op/remote.h \
 	fabtests/unit/op/rma.cpp \
 	fabtests/unit/op/send.cpp \
 	fabtests/unit/op/small_float.cpp

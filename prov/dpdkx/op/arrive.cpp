@@ -41,8 +41,16 @@ bool Messenger::on_frame(Peer &p, const wire::Frame &f) {
   return false;
 }
 
+// A message is not handed on before a write that was posted before it is whole.
+static bool too_early(const Peer &p, wire::FrameType type) {
+  if (!p.traffic || p.traffic->arriving == 0) [[likely]]
+    return false;
+  return type == wire::FrameType::message || type == wire::FrameType::tagged ||
+         type == wire::FrameType::rts;
+}
+
 bool Messenger::in_turn(Peer &p, MessageNumber mn, const wire::Frame &f) {
-  if (mn != p.rx_next) [[unlikely]]
+  if (mn != p.rx_next || too_early(p, f.type)) [[unlikely]]
     return hold(p, mn, f);
   const bool good = execute(p, f);
   if (p.traffic && !p.traffic->held.empty()) [[unlikely]]
@@ -80,9 +88,13 @@ bool Messenger::execute(Peer &p, const wire::Frame &f) {
 }
 
 bool Messenger::on_segment(Peer &p, const wire::Frame &f) {
-  if (Landing *l = assembly(p, f.segment.mn))
-    return assemble(*l, f.segment.offset, f.segment.payload, f.segment.len);
-  return hold(p, f.segment.mn, f);
+  Landing *const l = assembly(p, f.segment.mn);
+  if (!l)
+    return hold(p, f.segment.mn, f);
+  const bool good = assemble(*l, f.segment.offset, f.segment.payload, f.segment.len);
+  if (!p.traffic->held.empty()) [[unlikely]]
+    drain_held(p);
+  return good;
 }
 
 Landing *Messenger::assembly(Peer &p, MessageNumber mn) {
@@ -202,6 +214,7 @@ void Messenger::place(Landing &l, std::uint64_t offset, const std::byte *from, s
 void Messenger::assembled(Landing &l) {
   Peer &p = *l.peer;
   if (l.remote) {
+    --p.traffic->arriving;
     written(l);
     if (l.status != 0) {
       tell_failed(l); // it stays until the peer knows
@@ -310,7 +323,7 @@ void Messenger::drain_held(Peer &p) {
   auto &held = p.traffic->held;
   while (HeldFrame *h = held.front()) {
     const bool segment = h->frame.type == wire::FrameType::segment;
-    if (segment ? h->mn >= p.rx_next : h->mn > p.rx_next)
+    if (segment ? h->mn >= p.rx_next : h->mn > p.rx_next || too_early(p, h->frame.type))
       return;
     held.erase(h);
     const std::unique_ptr<HeldFrame> owner(h);

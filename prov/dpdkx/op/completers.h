@@ -18,8 +18,10 @@ struct Completers {
   // FI_REMOTE_READ, FI_REMOTE_WRITE: what peers have done here. (A region has its own besides.)
   util_ext::Cntr *remote_read_cntr = nullptr, *remote_write_cntr = nullptr;
   util_ext::MrTable *regions = nullptr; // what peers may access; null: nothing
-  bool source = false;                  // FI_SOURCE: entries carry the sender's fi_addr_t
-  bool source_err = false;              // FI_SOURCE_ERR: unknown senders are told as errors
+  // What they may do there by this endpoint.
+  std::uint64_t remote_rights = FI_REMOTE_READ | FI_REMOTE_WRITE;
+  bool source = false;     // FI_SOURCE: entries carry the sender's fi_addr_t
+  bool source_err = false; // FI_SOURCE_ERR: unknown senders are told as errors
 };
 
 } // namespace dpdkx::op

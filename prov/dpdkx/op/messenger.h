@@ -107,10 +107,13 @@ private:
   bool request_write(Peer &, TxOp &);
   bool request_read(Peer &, TxOp &);
   bool send_atomic(Peer &, TxOp &);
+  static void hold_messages(TxOp &);
+  void let_messages_go(TxOp &);
   bool on_read_data(Peer &, TxOp &, const wire::RdataFrame &);
   bool on_status(Peer &, const wire::StatusFrame &);
 
   // target.cpp
+  int open(Reach &, const wire::Targets &, std::uint64_t rights) const; // as Reach::open()
   bool execute(Peer &, const wire::WriteFrame &);
   bool execute(Peer &, const wire::WriteRequestFrame &);
   bool execute(Peer &, const wire::ReadFrame &);
@@ -127,6 +130,9 @@ private:
   void tell_failed(Landing &);
   void settle_failed(Peer &);
   void serve(Peer &, const wire::ReadFrame &);
+  void served(TxOp &);
+  template <class Fill>
+  void answer(Peer &, wire::OpId reader, std::uint64_t offset, std::uint64_t n, Fill &&);
 
   // rendezvous.cpp
   bool request(Peer &, TxOp &);

@@ -86,6 +86,7 @@ struct TxOp : SlabItem {
   int status = 0;              // what fin or status said
   FarMemory *remote = nullptr; // FI_RMA, FI_ATOMIC
   bool serves = false;         // a peer's read: the memory is ours, nobody is told of its end
+  bool bulk = false;           // counted in Traffic::bulk
 };
 
 struct RxOp : SlabItem, util_ext::PostedReceive {

@@ -48,6 +48,10 @@ struct Traffic {
   List<Landing, &Landing::link> receiving;  // rendezvous
   List<HeldFrame, &HeldFrame::link> held;   // in order of mn
 
+  // Messages wait for these, with what is behind them: of ours, writes by rendezvous and reads of
+  // several packets until they are over; of the peer's, writes in several parts until all are here.
+  std::uint32_t bulk = 0, arriving = 0;
+
   Time probed_at{}; // when a fence asked last where the peer stands
 
   bool to_send() const { return !pending.empty() || !control.empty() || !streaming.empty(); }

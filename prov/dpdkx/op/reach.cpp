@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/op/reach.h"
 
+#include "util_ext/cntr.h"
+
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -34,6 +36,18 @@ int Reach::open(util_ext::MrTable *table, const wire::Targets &targets,
       return -rc;
   }
   return 0;
+}
+
+void Reach::count(std::uint64_t right) const noexcept {
+  util_ext::Cntr *told[wire::max_targets];
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    util_ext::Cntr *const cntr = access_[i].counter(right);
+    if (!cntr || std::find(told, told + n, cntr) != told + n)
+      continue;
+    told[n++] = cntr;
+    cntr->add(1);
+  }
 }
 
 iovec Reach::piece(std::uint64_t offset) const noexcept {

@@ -27,11 +27,8 @@ public:
   void put(std::uint64_t offset, const std::byte *from, std::size_t n) const noexcept;
   void get(std::uint64_t offset, std::byte *to, std::size_t n) const noexcept;
 
-  // Tells the counters of the registrations.
-  void count(std::uint64_t right) const noexcept {
-    for (std::size_t i = 0; i < count_; ++i)
-      access_[i].count(right);
-  }
+  // Tells the counters of the registrations, each once.
+  void count(std::uint64_t right) const noexcept;
 
 private:
   std::size_t count_ = 0;

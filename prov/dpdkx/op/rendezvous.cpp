@@ -49,7 +49,7 @@ bool Messenger::stream(Peer &p) {
     Reach reach;
     if (op->serves) {
       const wire::Targets from = slice(op->remote->targets, op->offset, part);
-      if (const int error = reach.open(completers_.regions, from, FI_REMOTE_READ)) {
+      if (const int error = open(reach, from, FI_REMOTE_READ)) {
         t.streaming.erase(op); // the registration has been closed
         send_fin(p, op->receiver, error);
         release(*op);
@@ -78,8 +78,7 @@ bool Messenger::stream(Peer &p) {
     if (op->offset < op->wanted) {
       t.streaming.push_back(op);
     } else if (op->serves) {
-      been_read(reach);
-      release(*op);
+      served(*op);
     } else {
       op->stage = TxStage::streamed;
       t.streamed.push_back(op);
@@ -215,6 +214,7 @@ bool Messenger::on_fin(Peer &p, const wire::FinFrame &f) {
   }
   op->status = f.status > 4096 ? FI_EOTHER : static_cast<int>(f.status);
   op->stage = TxStage::ended;
+  let_messages_go(*op);
   if (p.lossless || op->last_pn < outlet_.acked(p))
     end(*op, op->status);
   else
@@ -264,8 +264,7 @@ bool Messenger::on_rdata(Peer &p, const wire::RdataFrame &f) {
 // Where in registered memory the next bytes go that lie in one piece. 0: nowhere any more.
 std::size_t Messenger::place_of(Landing &l, Reach &reach, std::size_t n, iovec (&out)[max_iov],
                                 std::size_t &pieces) {
-  l.status =
-      reach.open(completers_.regions, slice(l.remote->targets, l.received, n), FI_REMOTE_WRITE);
+  l.status = open(reach, slice(l.remote->targets, l.received, n), FI_REMOTE_WRITE);
   if (l.status != 0)
     return 0;
   std::size_t done = 0;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace dpdkx::op {
 
@@ -156,6 +157,7 @@ bool Messenger::request_write(Peer &p, TxOp &op) {
   }
   if (!ask(p, op, f))
     return false;
+  hold_messages(op);
   ++counters_.rendezvous;
   return true;
 }
@@ -165,7 +167,26 @@ bool Messenger::request_read(Peer &p, TxOp &op) {
   f.mn = p.tx_next;
   f.reader = reader_name(Slab<TxOp>::name(&op));
   f.targets = op.remote->targets;
-  return ask(p, op, f);
+  if (!ask(p, op, f))
+    return false;
+  if (op.memory.len + wire::rdata_frame_size > p.max_frames)
+    hold_messages(op);
+  return true;
+}
+
+// Whoever gets a message may count on what was posted before it: the write is there, the memory
+// that was read may be used again.
+void Messenger::hold_messages(TxOp &op) {
+  op.bulk = true;
+  ++op.peer->traffic->bulk;
+}
+
+void Messenger::let_messages_go(TxOp &op) {
+  if (!std::exchange(op.bulk, false))
+    return;
+  Traffic &t = *op.peer->traffic;
+  if (--t.bulk == 0 && !t.pending.empty())
+    outlet_.want_push(*op.peer);
 }
 
 // In as many frames as it takes: each element is atomic by itself.
@@ -227,6 +248,7 @@ bool Messenger::on_read_data(Peer &p, TxOp &op, const wire::RdataFrame &f) {
   op.wanted += f.len;
   if (op.wanted == len && op.stage == TxStage::requested) {
     p.traffic->requested.erase(&op);
+    let_messages_go(op);
     end(op, op.status);
   }
   return true;

@@ -59,7 +59,7 @@ void Messenger::refuse(const SendRequest &r, int error) {
 ssize_t Messenger::send(Peer &p, const SendRequest &r) {
   if (completers_.tx_cq && !completers_.tx_cq->room())
     return -FI_EAGAIN;
-  if (p.max_frames != 0 && (!p.traffic || p.traffic->pending.empty()) &&
+  if (p.max_frames != 0 && (!p.traffic || (p.traffic->pending.empty() && !p.traffic->bulk)) &&
       !(r.flags & (FI_FENCE | FI_MATCH_COMPLETE))) {
     const std::uint32_t charge = charge_of(r.len);
     if (route(p, r.len, r.flags, charge) == Route::whole) {
@@ -158,6 +158,7 @@ TxOp *Messenger::take_op(Peer &p, const iovec *iov, std::size_t count, std::size
   op->status = 0;
   op->remote = nullptr;
   op->serves = false;
+  op->bulk = false;
   return op;
 }
 
@@ -219,6 +220,11 @@ void Messenger::end(TxOp &op, int error) {
   release(op);
 }
 
+// A message behind a large operation on the peer's memory (wire/protocol.md, section 8).
+static bool held_back(const Traffic &t, const TxOp &op) {
+  return t.bulk != 0 && !op.remote && op.stage == TxStage::queued;
+}
+
 bool Messenger::push(Peer &p) {
   if (!p.traffic)
     return false;
@@ -233,12 +239,14 @@ bool Messenger::push(Peer &p) {
   }
   if (!stream(p))
     return true;
-  return t.to_send();
+  return !t.pending.empty() && !held_back(t, *t.pending.front());
 }
 
 // Takes the operation off `pending` once it is wholly handed over or asked for.
 bool Messenger::start(Peer &p, TxOp &op) {
   Traffic &t = *p.traffic;
+  if (held_back(t, op))
+    return false;
   if (op.stage == TxStage::queued && (op.flags & FI_FENCE)) {
     const bool open = !t.requested.empty() || !t.streaming.empty() || !t.streamed.empty() ||
                       !t.ended.empty() || p.tx_processed != p.tx_next;

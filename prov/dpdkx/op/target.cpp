@@ -9,6 +9,12 @@
 
 namespace dpdkx::op {
 
+int Messenger::open(Reach &reach, const wire::Targets &targets, std::uint64_t rights) const {
+  if (rights & ~completers_.remote_rights) [[unlikely]]
+    return FI_EACCES;
+  return reach.open(completers_.regions, targets, rights);
+}
+
 // --- Writes
 
 bool Messenger::execute(Peer &p, const wire::WriteFrame &f) {
@@ -16,13 +22,14 @@ bool Messenger::execute(Peer &p, const wire::WriteFrame &f) {
       FI_RMA | FI_REMOTE_WRITE | (f.flags & wire::frame_flag::cq_data ? FI_REMOTE_CQ_DATA : 0);
   owe_processed(p, f.flags);
   Reach reach;
-  const int error = reach.open(completers_.regions, f.targets, FI_REMOTE_WRITE);
+  const int error = open(reach, f.targets, FI_REMOTE_WRITE);
   if (f.flags & wire::frame_flag::more) {
     Landing *l = take_write(p, f.mn, f.targets, flags, f.data);
     if (!l)
       return true;
     l->status = error; // of the whole: else none of it is to land
     p.traffic->assemblies.push_back(l);
+    ++p.traffic->arriving;
     assemble(*l, 0, f.payload, f.len);
     return true;
   }
@@ -40,7 +47,7 @@ bool Messenger::execute(Peer &p, const wire::WriteRequestFrame &f) {
   const std::uint64_t flags =
       FI_RMA | FI_REMOTE_WRITE | (f.flags & wire::frame_flag::cq_data ? FI_REMOTE_CQ_DATA : 0);
   Reach reach;
-  if (const int error = reach.open(completers_.regions, f.targets, FI_REMOTE_WRITE)) {
+  if (const int error = open(reach, f.targets, FI_REMOTE_WRITE)) {
     send_fin(p, f.sender, error);
     return true;
   }
@@ -94,8 +101,7 @@ void Messenger::give_write(Landing &l) {
 int Messenger::put(const FarMemory &remote, std::uint64_t offset, const std::byte *from,
                    std::size_t n) {
   Reach reach;
-  const int error =
-      reach.open(completers_.regions, slice(remote.targets, offset, n), FI_REMOTE_WRITE);
+  const int error = open(reach, slice(remote.targets, offset, n), FI_REMOTE_WRITE);
   if (error == 0)
     reach.put(0, from, n);
   return error;
@@ -115,7 +121,7 @@ void Messenger::written(Peer &p, const Reach &reach, std::uint64_t flags, std::u
 void Messenger::written(Landing &l) {
   Reach reach;
   if (l.status == 0)
-    l.status = reach.open(completers_.regions, l.remote->targets, FI_REMOTE_WRITE);
+    l.status = open(reach, l.remote->targets, FI_REMOTE_WRITE);
   if (l.status == 0)
     written(*l.peer, reach, l.flags, l.total, l.data);
 }
@@ -168,21 +174,38 @@ void Messenger::settle_failed(Peer &p) {
 
 // --- Reads
 
-namespace {
-ControlFrame answer(wire::OpId reader, std::uint64_t offset, std::uint64_t len) {
+// `fill` puts the data where they are to go: into the packet, if there is room for one.
+template <class Fill>
+void Messenger::answer(Peer &p, wire::OpId reader, std::uint64_t offset, std::uint64_t n,
+                       Fill &&fill) {
+  wire::RdataFrame f;
+  f.len = static_cast<std::uint16_t>(n);
+  f.receiver = reader;
+  f.offset = offset;
+  const std::uint32_t len = static_cast<std::uint32_t>(wire::rdata_frame_size + n);
+  const bool at_once = !p.traffic || p.traffic->control.empty();
+  if (std::byte *out = at_once ? outlet_.begin(p, len) : nullptr) {
+    fill(wire::encode(out, f));
+    outlet_.commit(p, len);
+    return;
+  }
+  // What stands there in its turn, also when it must wait for room.
   ControlFrame c{};
   c.type = wire::FrameType::rdata;
-  c.rdata.receiver = reader;
-  c.rdata.len = static_cast<std::uint16_t>(len);
-  c.rdata.offset = offset;
-  return c;
+  c.rdata = f;
+  c.payload.reset(new (std::nothrow) std::byte[n]);
+  if (!c.payload) {
+    outlet_.out_of_memory(p);
+    return;
+  }
+  fill(c.payload.get());
+  send_or_queue(p, std::move(c));
 }
-} // namespace
 
 bool Messenger::execute(Peer &p, const wire::ReadFrame &f) {
   const std::uint64_t total = f.targets.total();
   Reach reach;
-  if (const int error = reach.open(completers_.regions, f.targets, FI_REMOTE_READ)) {
+  if (const int error = open(reach, f.targets, FI_REMOTE_READ)) {
     send_fin(p, f.reader, error);
     return true;
   }
@@ -195,22 +218,7 @@ bool Messenger::execute(Peer &p, const wire::ReadFrame &f) {
     send_fin(p, f.reader, 0);
     return true;
   }
-  // What stands there in its turn, also when it must wait for room.
-  ControlFrame c = answer(f.reader, 0, total);
-  const bool at_once = !p.traffic || p.traffic->control.empty();
-  const std::uint32_t len = static_cast<std::uint32_t>(wire::rdata_frame_size + total);
-  if (std::byte *out = at_once ? outlet_.begin(p, len) : nullptr) {
-    reach.get(0, wire::encode(out, c.rdata), total);
-    outlet_.commit(p, len);
-    return true;
-  }
-  c.payload.reset(new (std::nothrow) std::byte[total]);
-  if (!c.payload) {
-    outlet_.out_of_memory(p);
-    return true;
-  }
-  reach.get(0, c.payload.get(), total);
-  send_or_queue(p, std::move(c));
+  answer(p, f.reader, 0, total, [&](std::byte *out) { reach.get(0, out, total); });
   return true;
 }
 
@@ -244,7 +252,43 @@ void Messenger::serve(Peer &p, const wire::ReadFrame &f) {
   outlet_.want_push(p);
 }
 
+// All of its data are on their way. A registration that has been closed since has no counter.
+void Messenger::served(TxOp &op) {
+  Reach reach;
+  open(reach, op.remote->targets, FI_REMOTE_READ);
+  been_read(reach);
+  release(op);
+}
+
 // --- Atomics
+
+namespace {
+
+bool divides(const Reach &reach, std::uint64_t total, std::size_t size) {
+  for (std::uint64_t done = 0; done < total;) {
+    const std::size_t whole =
+        std::min<std::uint64_t>(reach.piece(done).iov_len, total - done) / size;
+    if (whole == 0)
+      return false;
+    done += whole * size;
+  }
+  return true;
+}
+
+void apply(const Reach &reach, const wire::AtomicFrame &f, std::uint64_t total, std::byte *former) {
+  const auto datatype = static_cast<fi_datatype>(f.datatype);
+  const std::size_t size = atomic_size(datatype);
+  for (std::uint64_t done = 0; done < total;) {
+    const iovec at = reach.piece(done);
+    const std::size_t whole = std::min<std::uint64_t>(at.iov_len, total - done) / size;
+    atomic_apply(static_cast<AtomicKind>(f.kind), static_cast<fi_op>(f.op), datatype,
+                 static_cast<std::byte *>(at.iov_base), f.payload + done, f.payload + total + done,
+                 former ? former + done : nullptr, whole);
+    done += whole * size;
+  }
+}
+
+} // namespace
 
 bool Messenger::execute(Peer &p, const wire::AtomicFrame &f) {
   const auto kind = static_cast<AtomicKind>(f.kind);
@@ -270,30 +314,16 @@ bool Messenger::execute(Peer &p, const wire::AtomicFrame &f) {
   const std::uint64_t rights =
       (operation == FI_ATOMIC_READ ? 0 : FI_REMOTE_WRITE) | (answers ? FI_REMOTE_READ : 0);
   Reach reach;
-  if (const int error = reach.open(completers_.regions, f.targets, rights)) {
+  if (const int error = open(reach, f.targets, rights)) {
     fail(error);
     return true;
   }
-  std::unique_ptr<std::byte[]> former;
-  if (answers && total != 0) {
-    former.reset(new (std::nothrow) std::byte[total]);
-    if (!former) {
-      outlet_.out_of_memory(p);
-      return true;
-    }
-  }
-  for (std::uint64_t done = 0; done < total;) {
-    const iovec at = reach.piece(done);
-    const std::size_t whole = std::min<std::uint64_t>(at.iov_len, total - done) / size;
-    if (whole == 0) { // an element across two buffers of one registration
-      fail(FI_EOPNOTSUPP);
-      return true;
-    }
-    atomic_apply(kind, operation, datatype, static_cast<std::byte *>(at.iov_base), f.payload + done,
-                 f.payload + total + done, former ? former.get() + done : nullptr, whole);
-    done += whole * size;
+  if (!divides(reach, total, size)) { // an element across two buffers of one registration
+    fail(FI_EOPNOTSUPP);
+    return true;
   }
   if (!answers) {
+    apply(reach, f, total, nullptr);
     const bool data = f.flags & wire::frame_flag::cq_data;
     written(p, reach, FI_ATOMIC | FI_REMOTE_WRITE | (data ? FI_REMOTE_CQ_DATA : 0), total, f.data);
     return true;
@@ -303,9 +333,7 @@ bool Messenger::execute(Peer &p, const wire::AtomicFrame &f) {
     send_fin(p, f.reader, 0);
     return true;
   }
-  ControlFrame c = answer(f.reader, f.offset, total);
-  c.payload = std::move(former);
-  send_or_queue(p, std::move(c));
+  answer(p, f.reader, f.offset, total, [&](std::byte *former) { apply(reach, f, total, former); });
   return true;
 }
 
