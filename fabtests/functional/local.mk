@@ -52,6 +52,7 @@ functional_programs = \
 	fabtests/functional/multi_recv \
 	fabtests/functional/order \
 	fabtests/functional/peek \
+	fabtests/functional/poll \
 	fabtests/functional/progress \
 	fabtests/functional/rma \
 	fabtests/functional/settings \
@@ -61,7 +62,8 @@ functional_programs = \
 	fabtests/functional/threads \
 	fabtests/functional/truncation \
 	fabtests/functional/unexpected \
-	fabtests/functional/wait
+	fabtests/functional/wait \
+	fabtests/functional/wait_set
 
 functional_transfer = fabtests/functional/transfer.cpp fabtests/functional/transfer.h
 
@@ -109,6 +111,8 @@ fabtests_functional_order_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_order_LDADD = $(functional_libs)
 fabtests_functional_peek_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_peek_LDADD = $(functional_libs)
+fabtests_functional_poll_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_poll_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_progress_LDADD = $(functional_libs)
 fabtests_functional_rma_CPPFLAGS = $(fabtests_cppflags)
@@ -130,12 +134,14 @@ fabtests_functional_unexpected_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_unexpected_LDADD = $(functional_libs)
 fabtests_functional_wait_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_wait_LDADD = $(functional_libs)
+fabtests_functional_wait_set_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_wait_set_LDADD = $(functional_libs)
 
 check_PROGRAMS += $(functional_programs)
 dist_check_SCRIPTS += fabtests/functional/run fabtests/functional/run-ipv6
 TESTS += fabtests/functional/run fabtests/functional/run-ipv6
 # check-tsan has of them those that call from several threads, or let the
 # provider have one of its own.
-functional_tsan = cntr eq progress threads wait
+functional_tsan = cntr eq progress threads wait wait_set
 tsan_tests += fabtests/functional/run
 tsan_programs += $(functional_tsan:%=fabtests/functional/%)

@@ -3,6 +3,7 @@
 // Where an endpoint's operations report their end. Null: nobody wants to know.
 #pragma once
 
+#include "util_ext/av.h"
 #include "util_ext/cntr.h"
 #include "util_ext/cq.h"
 #include "util_ext/mr_table.h"
@@ -19,7 +20,12 @@ struct Completers {
   util_ext::Cntr *remote_read_cntr = nullptr, *remote_write_cntr = nullptr;
   util_ext::MrTable *regions = nullptr; // what peers may access; null: nothing
   bool source = false;                  // FI_SOURCE: entries carry the sender's fi_addr_t
-  bool source_err = false;              // FI_SOURCE_ERR: unknown senders are told as errors
+  // Null: fi_addr_t as they are.
+  const util_ext::Av *av = nullptr;
+  bool source_err = false; // FI_SOURCE_ERR: unknown senders are told as errors
+
+  // What an entry calls a sender.
+  fi_addr_t name_of(fi_addr_t src) const noexcept { return av ? av->user_id(src) : src; }
 };
 
 } // namespace dpdkx::op
