@@ -105,6 +105,7 @@ void endpoint::open(const request &r) {
   cq_attr.size = r.cq_size;
   cq_attr.format = r.format;
   cq_attr.wait_obj = r.wait;
+  cq_attr.wait_set = r.wait_set;
   tx_ = std::make_unique<queue>(domain(), cq_attr);
   if (r.separate_queues)
     rx_ = std::make_unique<queue>(domain(), cq_attr);
@@ -119,9 +120,10 @@ void endpoint::open(const request &r) {
   }
   if (r.counters) {
     fi_cntr_attr cntr_attr{};
-    cntr_attr.wait_obj = FI_WAIT_UNSPEC;
-    CHECK_OK(fi_cntr_open(domain(), &cntr_attr, sent_.out(), nullptr));
-    CHECK_OK(fi_cntr_open(domain(), &cntr_attr, received_.out(), nullptr));
+    cntr_attr.wait_obj = r.wait_set ? FI_WAIT_SET : FI_WAIT_UNSPEC;
+    cntr_attr.wait_set = r.wait_set;
+    CHECK_OK(fi_cntr_open(domain(), &cntr_attr, sent_.out(), &sent_));
+    CHECK_OK(fi_cntr_open(domain(), &cntr_attr, received_.out(), &received_));
     CHECK_OK(fi_ep_bind(ep(), &sent_->fid, FI_SEND));
     CHECK_OK(fi_ep_bind(ep(), &received_->fid, FI_RECV));
   }

@@ -25,6 +25,7 @@ struct request {
   fi_progress progress = FI_PROGRESS_UNSPEC;
   fi_cq_format format = FI_CQ_FORMAT_TAGGED;
   fi_wait_obj wait = FI_WAIT_NONE;
+  fid_wait *wait_set = nullptr; // with FI_WAIT_SET: of queues and counters
   std::size_t cq_size = 0;
   int mr_mode = 0;
   std::uint64_t bind_flags = 0; // FI_SELECTIVE_COMPLETION

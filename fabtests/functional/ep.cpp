@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include <rdma/fi_atomic.h>
+#include <rdma/fi_collective.h>
 #include <rdma/fi_rma.h>
 
 namespace fabtest {
@@ -347,6 +348,35 @@ CASE(peer_of_the_other_ip_version, .ranks = 1) {
   op o;
   POST(e, fi_send(e.ep(), nullptr, 0, nullptr, other, &o));
   CHECK_EQ(e.tx().wait(o, "a send that can't arrive").err, FI_EHOSTUNREACH);
+}
+
+// Collectives, and what the domain and the AV have to do with them.
+CASE(collectives_are_not_there, .ranks = 1) {
+  endpoint e({.caps = FI_MSG | FI_TAGGED});
+  fi_collective_attr attr{};
+  attr.op = FI_SUM;
+  attr.datatype = FI_INT64;
+  CHECK_CODE(-FI_ENOSYS, fi_query_collective(e.domain(), FI_BARRIER, &attr, 0));
+  CHECK_CODE(-FI_ENOSYS, fi_query_collective(e.domain(), FI_ALLREDUCE, &attr, 0));
+  fi_av_set_attr set_attr{};
+  fid_av_set *set = nullptr;
+  CHECK_CODE(-FI_ENOSYS, fi_av_set(e.av(), &set_attr, &set, nullptr));
+  op o;
+  CHECK_CODE(-FI_ENOSYS, fi_barrier(e.ep(), FI_ADDR_NOTAVAIL, &o));
+}
+
+// fi_control of what no object here knows, with and without an argument.
+CASE(unknown_controls, .ranks = 1) {
+  endpoint e({.caps = FI_MSG | FI_TAGGED, .wait = FI_WAIT_FD, .counters = true});
+  const fid_t objects[] = {&e.fabric()->fid, &e.domain()->fid, &e.ep()->fid,
+                           &e.av()->fid,     &e.sent()->fid,   &e.rx().get()->fid};
+  std::uint64_t value = 0;
+  for (const fid_t f : objects)
+    for (const int command : {+FI_GETFIDFLAG, +FI_SETFIDFLAG, +FI_DUP, +FI_GET_VAL, +FI_SET_VAL,
+                              +FI_BACKLOG, +FI_CANCEL_WORK}) {
+      CHECK_CODE(-FI_ENOSYS, fi_control(f, command, nullptr));
+      CHECK_CODE(-FI_ENOSYS, fi_control(f, command, &value));
+    }
 }
 
 // Applications call what a table offers without looking; a slot must answer, if only -FI_ENOSYS.

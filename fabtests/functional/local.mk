@@ -52,6 +52,7 @@ functional_programs = \
 	fabtests/functional/multi_recv \
 	fabtests/functional/order \
 	fabtests/functional/peek \
+	fabtests/functional/poll \
 	fabtests/functional/progress \
 	fabtests/functional/remote_rights \
 	fabtests/functional/rma \
@@ -62,7 +63,8 @@ functional_programs = \
 	fabtests/functional/threads \
 	fabtests/functional/truncation \
 	fabtests/functional/unexpected \
-	fabtests/functional/wait
+	fabtests/functional/wait \
+	fabtests/functional/wait_set
 
 functional_transfer = fabtests/functional/transfer.cpp fabtests/functional/transfer.h
 
@@ -110,6 +112,8 @@ fabtests_functional_order_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_order_LDADD = $(functional_libs)
 fabtests_functional_peek_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_peek_LDADD = $(functional_libs)
+fabtests_functional_poll_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_poll_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_progress_LDADD = $(functional_libs)
 fabtests_functional_remote_rights_CPPFLAGS = $(fabtests_cppflags)
@@ -133,6 +137,8 @@ fabtests_functional_unexpected_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_unexpected_LDADD = $(functional_libs)
 fabtests_functional_wait_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_wait_LDADD = $(functional_libs)
+fabtests_functional_wait_set_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_wait_set_LDADD = $(functional_libs)
 
 check_PROGRAMS += $(functional_programs)
 functional_scripts = fabtests/functional/run fabtests/functional/run-containers \
@@ -141,6 +147,6 @@ dist_check_SCRIPTS += $(functional_scripts)
 TESTS += $(functional_scripts)
 # check-tsan has of them those that call from several threads, or let the
 # provider have one of its own.
-functional_tsan = cntr eq progress threads wait
+functional_tsan = cntr eq progress threads wait wait_set
 tsan_tests += fabtests/functional/run
 tsan_programs += $(functional_tsan:%=fabtests/functional/%)

@@ -68,6 +68,40 @@ raw_error next_error(endpoint &e) {
 CASE(table, .ranks = 4) { named(t, FI_AV_TABLE); }
 CASE(map, .ranks = 4) { named(t, FI_AV_MAP); }
 
+// FI_AV_USER_ID: what the application calls each sender.
+CASE(user_ids, .ranks = 3) {
+  endpoint e({.caps = FI_MSG | FI_TAGGED | FI_SOURCE | FI_AV_USER_ID | FI_DIRECTED_RECV},
+             "FI_AV_USER_ID");
+  const auto names = t.allgather(e.name());
+  const auto id_of = [](std::size_t rank) { return 0xfedc'ba98'0000'0000 + rank; };
+  std::vector<fi_addr_t> at;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    fi_addr_t address = id_of(i);
+    const char *text = reinterpret_cast<const char *>(names[i].data());
+    const void *raw =
+        e.info().addr_format == FI_ADDR_STR ? static_cast<const void *>(&text) : names[i].data();
+    CHECK_EQ(fi_av_insert(e.av(), raw, 1, &address, FI_AV_USER_ID, nullptr), 1);
+    at.push_back(address);
+  }
+  t.barrier();
+  op o;
+  const auto me = static_cast<std::uint64_t>(t.rank());
+  if (!t.first()) {
+    const auto content = payload(100, me);
+    POST(e, fi_tsend(e.ep(), content.data(), content.size(), nullptr, at[0], me, &o));
+    e.tx().wait_ok(o, "send");
+  } else {
+    for (const std::size_t from :
+         {2, 1}) { // the one that came is not always the one that is wanted
+      guarded_buffer into(100);
+      e.trecv(into.span(), 0, o, ~0ull, at[from]);
+      CHECK_EQ(e.rx().wait_ok(o, "receive").source, id_of(from));
+      verify(into.span(), from);
+    }
+  }
+  t.barrier();
+}
+
 // Without FI_SOURCE_ERR, a sender that is not in the AV has no address.
 CASE(stranger) {
   endpoint e({.caps = FI_MSG | FI_TAGGED | FI_SOURCE}, "FI_SOURCE");

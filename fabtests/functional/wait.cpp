@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <poll.h>
+#include <pthread.h>
 #include <time.h>
 
 namespace fabtest {
@@ -137,6 +138,29 @@ CASE(trywait_and_poll) {
   fd_waiter waiter(e);
   ping_pong(t, e, [&] { waiter.one(); });
   CHECK(waiter.sleeps() > 0);
+}
+
+CASE(trywait_and_condition) {
+  endpoint e(waiting(FI_WAIT_MUTEX_COND));
+  e.meet(t);
+  fi_mutex_cond object{};
+  const fid_t fid = &e.rx().get()->fid;
+  CHECK_OK(fi_control(fid, FI_GETWAIT, &object));
+  ping_pong(t, e, [&] {
+    fi_cq_tagged_entry entry{};
+    while (!e.rx().kept() && fi_cq_read(e.rx().get(), &entry, 1) == -FI_EAGAIN) {
+      timespec end{};
+      clock_gettime(CLOCK_REALTIME, &end);
+      end.tv_sec += default_wait().count() / 1000;
+      pthread_mutex_lock(object.mutex);
+      fid_t fids[] = {fid};
+      const bool woken = fi_trywait(e.fabric(), fids, 1) != 0 ||
+                         pthread_cond_timedwait(object.cond, object.mutex, &end) == 0;
+      pthread_mutex_unlock(object.mutex);
+      if (!woken)
+        fail("fi_trywait allowed to sleep, and nothing woke us");
+    }
+  });
 }
 
 // A message that is much larger needs several wake-ups on both sides.

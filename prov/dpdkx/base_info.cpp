@@ -84,7 +84,7 @@ void fill_domain(fi_domain_attr &domain, const char *name) {
   domain.cntr_cnt = many;
   domain.mr_iov_limit = op::max_iov;
   domain.mr_cnt = many;
-  domain.caps = offered_caps & (FI_LOCAL_COMM | FI_REMOTE_COMM);
+  domain.caps = offered_caps & (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_AV_USER_ID);
   domain.max_err_data = sizeof(util_ext::SockAddr); // FI_SOURCE_ERR: the sender's address
 }
 

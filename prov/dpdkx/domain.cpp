@@ -8,6 +8,7 @@
 #include "util_ext/cq.h"
 #include "util_ext/mr.h"
 #include "util_ext/ops.h"
+#include "util_ext/poll_set.h"
 
 #include <algorithm>
 #include <poll.h>
@@ -29,6 +30,10 @@ int open_av(fid_domain *domain, fi_av_attr *attr, fid_av **av, void *context) {
   return util_ext::Av::open(Domain::from(domain), attr, av, context);
 }
 
+int open_poll_set(fid_domain *domain, fi_poll_attr *attr, fid_poll **set) {
+  return util_ext::PollSet::open(Domain::from(domain), attr, set);
+}
+
 int open_endpoint(fid_domain *domain, fi_info *info, fid_ep **ep, void *context) {
   return util_ext::guard([&] { return Endpoint::open(Domain::from(domain), info, ep, context); });
 }
@@ -39,10 +44,10 @@ int open_endpoint2(fid_domain *domain, fi_info *info, fid_ep **ep, std::uint64_t
 }
 
 int control_domain(struct fid *, int command, void *arg) {
-  if (!arg)
-    return -FI_EINVAL;
   switch (command) {
   case FI_MAP_RAW_MR:
+    if (!arg)
+      return -FI_EINVAL;
     return util_ext::map_raw_key(*static_cast<const struct fi_mr_map_raw *>(arg));
   case FI_UNMAP_KEY:
     return 0;
@@ -74,6 +79,7 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
     t.av_open = open_av;
     t.cq_open = open_cq;
     t.cntr_open = open_cntr;
+    t.poll_open = open_poll_set;
     t.endpoint = open_endpoint;
     t.endpoint2 = open_endpoint2;
     return t;

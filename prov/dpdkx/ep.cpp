@@ -290,6 +290,7 @@ int Endpoint::bind_av(util_ext::Av &av) {
     return taken("an address vector");
   av.add_listener(*this);
   av_ = &av;
+  completers_.av = &av;
   return 0;
 }
 

@@ -60,6 +60,8 @@ int control(struct fid *f, int command, void *arg) {
       handle.update_flags(); // the bindings are known now
       return rc;
     }
+    if (command != FI_ALIAS && command != FI_SETOPSFLAG && command != FI_GETOPSFLAG)
+      return -FI_ENOSYS;
     if (!arg)
       return -FI_EINVAL;
     switch (command) {
@@ -69,7 +71,7 @@ int control(struct fid *f, int command, void *arg) {
     }
     case FI_SETOPSFLAG:
       return endpoint.set_default_flags(handle, *static_cast<std::uint64_t *>(arg));
-    case FI_GETOPSFLAG: {
+    default: {
       auto &flags = *static_cast<std::uint64_t *>(arg);
       const std::uint64_t direction = flags & (FI_TRANSMIT | FI_RECV);
       if (direction != FI_TRANSMIT && direction != FI_RECV)
@@ -77,8 +79,6 @@ int control(struct fid *f, int command, void *arg) {
       flags = direction == FI_TRANSMIT ? handle.tx_defaults : handle.rx_defaults;
       return 0;
     }
-    default:
-      return -FI_ENOSYS;
     }
   });
 }

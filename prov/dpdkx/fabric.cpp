@@ -5,6 +5,7 @@
 #include "dpdkx/provider.h"
 #include "util_ext/eq.h"
 #include "util_ext/ops.h"
+#include "util_ext/wait_set.h"
 
 #include <cstring>
 
@@ -25,6 +26,10 @@ int open_eq(fid_fabric *fabric, fi_eq_attr *attr, fid_eq **eq, void *context) {
   return util_ext::Eq::open(Fabric::from(fabric), attr, eq, context);
 }
 
+int open_wait_set(fid_fabric *fabric, fi_wait_attr *attr, fid_wait **set) {
+  return util_ext::WaitSet::open(Fabric::from(fabric), attr, set);
+}
+
 } // namespace
 
 Fabric::Fabric(std::uint32_t api_version, Settings settings, void *context)
@@ -40,6 +45,7 @@ Fabric::Fabric(std::uint32_t api_version, Settings settings, void *context)
     t.domain = open_domain;
     t.domain2 = open_domain2;
     t.eq_open = open_eq;
+    t.wait_open = open_wait_set;
     t.trywait = util_ext::Fabric::trywait;
     return t;
   }();

@@ -68,12 +68,14 @@ int Av::next_address(const std::byte *&from, SockAddr &a) const {
   return ok ? 0 : -FI_EINVAL;
 }
 
-int Av::add(const SockAddr &a, fi_addr_t &index) {
+int Av::add(const SockAddr &a, const fi_addr_t *user_id, fi_addr_t &index) {
   if (int rc = check(a); rc != 0)
     return rc;
   std::lock_guard lock(changes_);
   bool is_new;
   index = table_.insert(a, is_new);
+  if (user_id)
+    user_ids_.set(index, *user_id);
   if (is_new)
     for (AvListener *l : listeners_)
       l->address_added(index, a);
@@ -86,9 +88,11 @@ int Av::remove_one(fi_addr_t index) noexcept {
   if (!found)
     return -FI_EINVAL;
   const SockAddr a = *found;
-  if (table_.remove(static_cast<AddressTable::Index>(index)))
+  if (table_.remove(static_cast<AddressTable::Index>(index))) {
     for (AvListener *l : listeners_)
       l->address_removed(index, a);
+    user_ids_.reset(index);
+  }
   return 0;
 }
 
@@ -102,15 +106,16 @@ class Av::Insertion {
 public:
   Insertion(Av &av, fi_addr_t *addrs, std::uint64_t flags, void *context)
       : av_(av), addrs_(addrs), context_(context),
-        sync_errors_(flags & FI_SYNC_ERR ? static_cast<int *>(context) : nullptr) {}
+        sync_errors_(flags & FI_SYNC_ERR ? static_cast<int *>(context) : nullptr),
+        user_ids_(flags & FI_AV_USER_ID ? addrs : nullptr) {}
 
-  static int check(Av &, std::uint64_t flags, void *context);
+  static int check(Av &, std::uint64_t flags, const fi_addr_t *addrs, void *context);
 
   // The next address; `rc` says that it is none.
   void put(int rc, const SockAddr &a) {
     fi_addr_t index = FI_ADDR_NOTAVAIL;
     if (rc == 0)
-      rc = guard([&] { return av_.add(a, index); });
+      rc = guard([&] { return av_.add(a, user_ids_ ? user_ids_ + done_ : nullptr, index); });
     if (addrs_)
       addrs_[done_] = index;
     if (sync_errors_)
@@ -152,16 +157,22 @@ private:
   fi_addr_t *const addrs_;
   void *const context_;
   int *const sync_errors_;
+  const fi_addr_t *const user_ids_; // in the array that takes the indices
   std::size_t done_ = 0, failed_ = 0, first_failed_ = 0;
   int first_error_ = 0;
 };
 
-int Av::Insertion::check(Av &av, std::uint64_t flags, void *context) {
+int Av::Insertion::check(Av &av, std::uint64_t flags, const fi_addr_t *addrs, void *context) {
   const fi_provider &prov = av.domain_->provider();
-  if (flags & ~(FI_MORE | FI_SYNC_ERR)) {
-    FI_WARN(&prov, FI_LOG_AV, "insert flags %#llx: only FI_MORE and FI_SYNC_ERR are supported\n",
+  if (flags & ~(FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID)) {
+    FI_WARN(&prov, FI_LOG_AV,
+            "insert flags %#llx: only FI_MORE, FI_SYNC_ERR and FI_AV_USER_ID are supported\n",
             static_cast<unsigned long long>(flags));
     return -FI_EBADFLAGS;
+  }
+  if (flags & FI_AV_USER_ID && !addrs) {
+    FI_WARN(&prov, FI_LOG_AV, "FI_AV_USER_ID needs an array fi_addr, with the ids\n");
+    return -FI_EINVAL;
   }
   if (flags & FI_SYNC_ERR && (av.events_ || !context)) {
     FI_WARN(&prov, FI_LOG_AV,
@@ -181,7 +192,7 @@ int Av::insert(fid_av *av, const void *addr, std::size_t count, fi_addr_t *addrs
     Av &self = *from(&av->fid);
     if ((!addr && count) || count > max_count)
       return -FI_EINVAL;
-    if (int rc = Insertion::check(self, flags, context); rc != 0)
+    if (int rc = Insertion::check(self, flags, addrs, context); rc != 0)
       return rc;
     Insertion insertion(self, addrs, flags, context);
     const auto *next = static_cast<const std::byte *>(addr);
@@ -198,7 +209,7 @@ int Av::insertsvc(fid_av *av, const char *node, const char *service, fi_addr_t *
                   std::uint64_t flags, void *context) noexcept {
   return guard([&] {
     Av &self = *from(&av->fid);
-    if (int rc = Insertion::check(self, flags, context); rc != 0)
+    if (int rc = Insertion::check(self, flags, addrs, context); rc != 0)
       return rc;
     Insertion insertion(self, addrs, flags, context);
     SockAddr a;
@@ -233,7 +244,7 @@ int Av::insertsym(fid_av *av, const char *node, std::size_t nodecnt, const char 
     std::size_t count;
     if (!node || !service || __builtin_mul_overflow(nodecnt, svccnt, &count) || count > max_count)
       return -FI_EINVAL;
-    if (int rc = Insertion::check(self, flags, context); rc != 0)
+    if (int rc = Insertion::check(self, flags, addrs, context); rc != 0)
       return rc;
 
     Insertion insertion(self, addrs, flags, context);
@@ -328,6 +339,23 @@ int Av::bind(struct fid *f, struct fid *to, std::uint64_t flags) noexcept {
   return 0;
 }
 
+int Av::set_user_id(fid_av *av, fi_addr_t index, fi_addr_t user_id, std::uint64_t flags) noexcept {
+  return guard([&] {
+    Av &self = *from(&av->fid);
+    const std::lock_guard lock(self.changes_);
+    if (flags || !self.lookup(index))
+      return -FI_EINVAL;
+    self.user_ids_.set(index, user_id);
+    return 0;
+  });
+}
+
+// Where the headers that this is built with know them.
+template <class Ops> void Av::set_newer_ops(Ops &ops) {
+  if constexpr (requires { ops.set_user_id; })
+    ops.set_user_id = set_user_id;
+}
+
 Av::Av(Domain &domain, const fi_av_attr &attr, void *context)
     : domain_(domain), events_(attr.flags & FI_EVENT) {
   static fi_ops_av av_ops = [] {
@@ -338,6 +366,7 @@ Av::Av(Domain &domain, const fi_av_attr &attr, void *context)
     t.remove = remove;
     t.lookup = lookup_addr;
     t.straddr = straddr;
+    set_newer_ops(t);
     return t;
   }();
   fid = {FI_CLASS_AV, context, fid_ops()};
@@ -353,10 +382,15 @@ int Av::open(Domain &domain, fi_av_attr *attr, fid_av **out, void *context) noex
     FI_WARN(&prov, FI_LOG_AV, "fi_av_open: %s\n", why);
     return rc;
   };
-  if (attr->name || attr->flags & FI_READ)
-    return refuse(-FI_ENOSYS, "shared (named) address vectors are not supported");
-  if (attr->flags & ~(FI_EVENT | FI_SYMMETRIC))
-    return refuse(-FI_ENOSYS, "only the flags FI_EVENT and FI_SYMMETRIC are supported");
+  if (attr->name || attr->flags & FI_READ) { // MPICH tries one, and does without
+    FI_INFO(&prov, FI_LOG_AV,
+            "fi_av_open: shared (named) address vectors are not supported: '%s'\n",
+            attr->name ? attr->name : "");
+    return -FI_ENOSYS;
+  }
+  if (attr->flags & ~(FI_EVENT | FI_SYMMETRIC | FI_AV_USER_ID))
+    return refuse(-FI_ENOSYS,
+                  "only the flags FI_EVENT, FI_SYMMETRIC and FI_AV_USER_ID are supported");
   if (attr->rx_ctx_bits)
     return refuse(-FI_EINVAL, "scalable endpoints are not supported: rx_ctx_bits must be 0");
   if (raw(attr->type) > FI_AV_TABLE)

@@ -10,6 +10,7 @@
 #include "util_ext/address_table.h"
 #include "util_ext/domain.h"
 #include "util_ext/eq.h"
+#include "util_ext/user_ids.h"
 
 #include <mutex>
 #include <vector>
@@ -39,6 +40,8 @@ public:
     const AddressTable::Index i = table_.reverse(a);
     return i == AddressTable::none ? FI_ADDR_NOTAVAIL : i;
   }
+  // What completions call the sender of an index: FI_AV_USER_ID, or the index. Any thread.
+  fi_addr_t user_id(fi_addr_t a) const noexcept { return user_ids_.get(a); }
   const Domain &domain() const { return *domain_; }
   // One beyond the highest index that was ever in use.
   std::size_t high_water() const noexcept { return table_.high_water(); }
@@ -69,13 +72,16 @@ private:
   int family() const; // AF_INET, AF_INET6, or AF_UNSPEC for both
   int check(const SockAddr &) const;
   int next_address(const std::byte *&from, SockAddr &) const;
-  int add(const SockAddr &, fi_addr_t &);
+  int add(const SockAddr &, const fi_addr_t *user_id, fi_addr_t &index);
+  template <class Ops> static void set_newer_ops(Ops &);
+  static int set_user_id(fid_av *, fi_addr_t, fi_addr_t user_id, std::uint64_t flags) noexcept;
   int remove_one(fi_addr_t) noexcept;
 
   const Hold<Domain> domain_;
   const bool events_; // inserts report to the EQ
   Hold<Eq> eq_;
   AddressTable table_;
+  UserIds user_ids_;
   std::mutex changes_; // serialises changes and what listeners are told
   std::vector<AvListener *> listeners_;
 };

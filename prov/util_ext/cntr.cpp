@@ -20,11 +20,19 @@ std::uint64_t Cntr::read(const Value &v) noexcept {
 }
 
 int Cntr::try_wait() noexcept {
-  return guard([&] { return wait_.try_wait([&] { return !unread_.load(); }); });
+  if (membership_)
+    return membership_.set().try_wait();
+  return guard([&] { return wait_.try_wait([&] { return quiet(); }); });
 }
 
+void Cntr::drive() {
+  if (drives_progress_)
+    domain_->progress();
+}
+
+// Without a wait object too, though fi_cntr(3) doesn't ask for it: programs do.
 int Cntr::wait_for(std::uint64_t threshold, int timeout) {
-  if (!wait_.blocking())
+  if (membership_)
     return -FI_ENOSYS;
   const std::uint64_t errors = errors_.load();
   const Deadline deadline(timeout);
@@ -60,37 +68,47 @@ int Cntr::control(struct fid *f, int command, void *arg) noexcept {
 }
 
 // What the C interface has twice: for the value, and for the error value.
-template <Cntr::Value Cntr::*Which> struct Cntr::Calls {
+template <Cntr::Value Cntr::*Which, Cntr::Value Cntr::*ByHand> struct Cntr::Calls {
   static std::uint64_t read(fid_cntr *c) noexcept {
     Cntr &self = *from(&c->fid);
     return self.read(self.*Which);
   }
   static int add(fid_cntr *c, std::uint64_t n) noexcept {
     Cntr &self = *from(&c->fid);
+    (self.*ByHand).fetch_add(n);
     self.change(self.*Which, n);
     return 0;
   }
   static int set(fid_cntr *c, std::uint64_t n) noexcept {
     Cntr &self = *from(&c->fid);
-    self.set(self.*Which, n);
+    const std::uint64_t before = (self.*Which).exchange(n);
+    (self.*ByHand).fetch_add(n - before);
+    self.changed();
     return 0;
   }
 };
 
-int Cntr::start() { return wait_.open(domain_->provider(), FI_LOG_CNTR, "counter"); }
+int Cntr::start() {
+  if (const int rc = wait_.open(domain_->provider(), FI_LOG_CNTR, "counter"); rc != 0)
+    return rc;
+  return membership_.join(*this, source_);
+}
 
-Cntr::Cntr(Domain &domain, const fi_cntr_attr &attr, void *context)
+Cntr::Cntr(Domain &domain, const WaitChoice &choice, void *context)
     : domain_(domain), locking_(domain.locking()), drives_progress_(!domain.auto_progress()),
-      pollable_(attr.wait_obj == FI_WAIT_FD || attr.wait_obj == FI_WAIT_UNSPEC),
-      wait_(domain.auto_progress() ? nullptr : &domain.wait_source(), attr.wait_obj) {
+      pollable_(choice.set || Wait::is_native(choice.object)),
+      source_(drives_progress_ ? &domain.wait_source() : nullptr), wait_(choice.make(source_)),
+      membership_(choice.set) {
   static fi_ops_cntr cntr_ops = [] {
     auto t = all_missing<fi_ops_cntr>();
-    t.read = Calls<&Cntr::value_>::read;
-    t.readerr = Calls<&Cntr::errors_>::read;
-    t.add = Calls<&Cntr::value_>::add;
-    t.adderr = Calls<&Cntr::errors_>::add;
-    t.set = Calls<&Cntr::value_>::set;
-    t.seterr = Calls<&Cntr::errors_>::set;
+    using Values = Calls<&Cntr::value_, &Cntr::by_hand_>;
+    using Errors = Calls<&Cntr::errors_, &Cntr::errors_by_hand_>;
+    t.read = Values::read;
+    t.readerr = Errors::read;
+    t.add = Values::add;
+    t.adderr = Errors::add;
+    t.set = Values::set;
+    t.seterr = Errors::set;
     t.wait = wait;
     return t;
   }();
@@ -107,15 +125,17 @@ int Cntr::open(Domain &domain, const fi_cntr_attr *attr, fid_cntr **out, void *c
             raw(attr->events));
     return -FI_ENOSYS;
   }
-  if (const unsigned object = raw(attr->wait_obj); !Wait::supported(object))
-    return Wait::refuse(prov, FI_LOG_CNTR, "counter", object);
+  WaitChoice choice;
+  if (const int rc = choice.read(prov, FI_LOG_CNTR, "counter", raw(attr->wait_obj), attr->wait_set);
+      rc != 0)
+    return rc;
   if (attr->flags) {
     FI_WARN(&prov, FI_LOG_CNTR, "counter flags %#llx: must be 0\n",
             static_cast<unsigned long long>(attr->flags));
     return -FI_EINVAL;
   }
 
-  return make(out, domain, *attr, context);
+  return make(out, domain, choice, context);
 }
 
 } // namespace util_ext

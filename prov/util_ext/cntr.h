@@ -5,7 +5,7 @@
 #pragma once
 
 #include "util_ext/domain.h"
-#include "util_ext/wait.h"
+#include "util_ext/wait_set.h"
 
 namespace util_ext {
 
@@ -20,6 +20,11 @@ public:
   std::uint64_t value() const noexcept { return value_.load(); }
   std::uint64_t errors() const noexcept { return errors_.load(); }
 
+  // What all but the application's fi_cntr_add, fi_cntr_set and their like have
+  // added, modulo 2^64: whether it has changed is what a poll set asks.
+  std::uint64_t provider_value() const noexcept { return value_.load() - by_hand_.load(); }
+  std::uint64_t provider_errors() const noexcept { return errors_.load() - errors_by_hand_.load(); }
+
   const Domain &domain() const { return *domain_; }
 
   // fi_trywait.
@@ -29,22 +34,21 @@ public:
 
 private:
   friend Object;
-  Cntr(Domain &, const fi_cntr_attr &, void *context);
+  friend WaitMember;
+  Cntr(Domain &, const WaitChoice &, void *context);
   ~Cntr() = default;
   int start();
   static int control(struct fid *, int command, void *arg) noexcept;
   static int wait(fid_cntr *, std::uint64_t threshold, int timeout) noexcept;
-  template <Value Cntr::*Which> struct Calls;
+  template <Value Cntr::*Which, Value Cntr::*ByHand> struct Calls;
+  void drive();
+  bool quiet() noexcept { return !unread_.load(); } // not changed since it was read
 
   void change(Value &v, std::uint64_t n) noexcept {
     if (locking_)
       v.fetch_add(n);
     else // one caller at a time
       v.store(v.load(std::memory_order_relaxed) + n, std::memory_order_release);
-    changed();
-  }
-  void set(Value &v, std::uint64_t n) noexcept {
-    v.store(n);
     changed();
   }
   void changed() noexcept {
@@ -57,9 +61,12 @@ private:
 
   const Hold<Domain> domain_;
   const bool locking_, drives_progress_, pollable_;
+  WaitSource *const source_; // of what progress would find
   Value value_{0}, errors_{0};
-  std::atomic<bool> unread_{false}; // changed since it was last read; where pollable_
+  Value by_hand_{0}, errors_by_hand_{0}; // of these, by the application
+  std::atomic<bool> unread_{false};      // changed since it was last read; where pollable_
   Wait wait_;
+  Membership membership_;
 };
 
 } // namespace util_ext

@@ -157,7 +157,14 @@ ssize_t Cq::read_blocking(E *out, std::size_t max, fi_addr_t *src, std::size_t t
 }
 
 int Cq::try_wait() noexcept {
-  return guard([&] { return wait_.try_wait([&] { return !satisfied(1); }); });
+  if (membership_)
+    return membership_.set().try_wait();
+  return guard([&] { return wait_.try_wait([&] { return quiet(); }); });
+}
+
+void Cq::drive() {
+  if (drives_progress_)
+    domain_->progress();
 }
 
 // ---- errors
@@ -254,7 +261,7 @@ template <class E> struct Cq::Format {
 
 int Cq::signal(fid_cq *cq) noexcept {
   Cq &self = *from(&cq->fid);
-  if (!self.wait_.blocking())
+  if (!self.wait_.can_interrupt())
     return -FI_ENOSYS;
   self.wait_.interrupt();
   return 0;
@@ -268,8 +275,9 @@ int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context
   const fi_provider &prov = domain.provider();
   if (!attr || !out)
     return -FI_EINVAL;
-  if (const unsigned object = raw(attr->wait_obj); !Wait::supported(object))
-    return Wait::refuse(prov, FI_LOG_CQ, "CQ", object);
+  WaitChoice wait;
+  if (const int rc = wait.read(prov, FI_LOG_CQ, "CQ", raw(attr->wait_obj), attr->wait_set); rc != 0)
+    return rc;
   if (attr->flags & ~FI_AFFINITY) { // the affinity itself is a hint: nothing interrupts here
     FI_WARN(&prov, FI_LOG_CQ, "CQ flags %#llx: only FI_AFFINITY is supported\n",
             static_cast<unsigned long long>(attr->flags));
@@ -304,18 +312,23 @@ int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context
     return -FI_EINVAL;
   }
 
-  return make(out, domain, *attr, *ops_cq, context);
+  return make(out, domain, *attr, wait, *ops_cq, context);
 }
 
-int Cq::start() { return wait_.open(domain_->provider(), FI_LOG_CQ, "CQ"); }
+int Cq::start() {
+  if (const int rc = wait_.open(domain_->provider(), FI_LOG_CQ, "CQ"); rc != 0)
+    return rc;
+  return membership_.join(*this, source_);
+}
 
-Cq::Cq(Domain &domain, const fi_cq_attr &attr, fi_ops_cq &ops_cq, void *context)
+Cq::Cq(Domain &domain, const fi_cq_attr &attr, const WaitChoice &wait, fi_ops_cq &ops_cq,
+       void *context)
     : domain_(domain), drives_progress_(!domain.auto_progress()),
+      source_(drives_progress_ ? &domain.wait_source() : nullptr),
       size_(attr.size ? attr.size : domain.limits.cq_size),
       bound_(size_ + domain.limits.cq_overrun), mutex_(domain.locking()),
-      entries_(size_ / chunk_entries + 1),
-      wait_(domain.auto_progress() ? nullptr : &domain.wait_source(), attr.wait_obj),
-      wait_cond_(attr.wait_cond) {
+      entries_(size_ / chunk_entries + 1), wait_(wait.make(source_)), wait_cond_(attr.wait_cond),
+      membership_(wait.set) {
   fid = {FI_CLASS_CQ, context, fid_ops()};
   ops = &ops_cq;
 }

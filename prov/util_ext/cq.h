@@ -11,7 +11,7 @@
 #include "util_ext/domain.h"
 #include "util_ext/err_data.h"
 #include "util_ext/lock.h"
-#include "util_ext/wait.h"
+#include "util_ext/wait_set.h"
 
 #include <memory>
 
@@ -39,9 +39,11 @@ public:
 
   // fi_trywait.
   int try_wait() noexcept;
+  bool quiet() noexcept { return !satisfied(1); } // nothing to read
 
 private:
   friend Object;
+  friend WaitMember;
   struct Error { // what an entry of a failed operation has besides
     std::size_t olen;
     int err;
@@ -75,9 +77,10 @@ private:
   // The C interface of queues that report entries as type `E`, and what it uses.
   template <class E> struct Format;
 
-  Cq(Domain &, const fi_cq_attr &, fi_ops_cq &, void *context);
+  Cq(Domain &, const fi_cq_attr &, const WaitChoice &, fi_ops_cq &, void *context);
   ~Cq();
   int start();
+  void drive();
   static int control(struct fid *, int command, void *arg) noexcept;
   static ssize_t readerr(fid_cq *, fi_cq_err_entry *, std::uint64_t flags) noexcept;
   static int signal(fid_cq *) noexcept;
@@ -108,7 +111,8 @@ private:
 
   const Hold<Domain> domain_;
   const bool drives_progress_;
-  std::uint8_t reads_ = 0; // that found entries; under the lock
+  WaitSource *const source_; // of what progress would find
+  std::uint8_t reads_ = 0;   // that found entries; under the lock
   const std::size_t size_;
   std::size_t bound_; // entries that are kept at most
   // Changed under the lock.
@@ -120,6 +124,7 @@ private:
   Wait wait_;
   const fi_cq_wait_cond wait_cond_;
   Error reported_{}; // holds the err_data that readerr gave out
+  Membership membership_;
 };
 
 } // namespace util_ext

@@ -67,7 +67,7 @@ void Eq::forget(const struct fid *about) noexcept {
 
 // ---- events out
 
-bool Eq::empty() noexcept {
+bool Eq::quiet() noexcept {
   std::lock_guard lock(mutex_);
   return entries_.empty();
 }
@@ -130,13 +130,15 @@ ssize_t Eq::read_blocking(std::uint32_t *event, void *buf, std::size_t len, int 
     if (deadline.passed())
       return -FI_EAGAIN;
     Wait::Sleeper sleeper(wait_);
-    if (empty())
+    if (quiet())
       last = sleeper.sleep(deadline) == -FI_EINTR;
   }
 }
 
 int Eq::try_wait() noexcept {
-  return guard([&] { return wait_.try_wait([&] { return empty(); }); });
+  if (membership_)
+    return membership_.set().try_wait();
+  return guard([&] { return wait_.try_wait([&] { return quiet(); }); });
 }
 
 // ---- the C interface
@@ -164,11 +166,16 @@ int Eq::control(struct fid *f, int command, void *arg) noexcept {
   return guard([&] { return from(f)->wait_.control(command, arg); });
 }
 
-int Eq::start() { return wait_.open(fabric_->provider(), FI_LOG_EQ, "EQ"); }
+int Eq::start() {
+  if (const int rc = wait_.open(fabric_->provider(), FI_LOG_EQ, "EQ"); rc != 0)
+    return rc;
+  return membership_.join(*this, fabric_->wait_source());
+}
 
-Eq::Eq(Fabric &fabric, const fi_eq_attr &attr, void *context)
+Eq::Eq(Fabric &fabric, const fi_eq_attr &attr, const WaitChoice &wait, void *context)
     : fabric_(fabric), size_(attr.size ? attr.size : default_size),
-      writable_(attr.flags & FI_WRITE), wait_(fabric.wait_source(), attr.wait_obj) {
+      writable_(attr.flags & FI_WRITE), wait_(wait.make(fabric.wait_source())),
+      membership_(wait.set) {
   static fi_ops_eq eq_ops = [] {
     auto t = all_missing<fi_ops_eq>();
     t.read = read;
@@ -187,15 +194,16 @@ int Eq::open(Fabric &fabric, const fi_eq_attr *given, fid_eq **out, void *contex
   const fi_eq_attr attr = given ? *given : fi_eq_attr{};
   if (!out)
     return -FI_EINVAL;
-  if (const unsigned object = raw(attr.wait_obj); !Wait::supported(object))
-    return Wait::refuse(prov, FI_LOG_EQ, "EQ", object);
+  WaitChoice wait;
+  if (const int rc = wait.read(prov, FI_LOG_EQ, "EQ", raw(attr.wait_obj), attr.wait_set); rc != 0)
+    return rc;
   if (attr.flags & ~(FI_WRITE | FI_AFFINITY)) {
     FI_WARN(&prov, FI_LOG_EQ, "EQ flags %#llx: only FI_WRITE and FI_AFFINITY are supported\n",
             static_cast<unsigned long long>(attr.flags));
     return -FI_EINVAL;
   }
 
-  return make(out, fabric, attr, context);
+  return make(out, fabric, attr, wait, context);
 }
 
 } // namespace util_ext

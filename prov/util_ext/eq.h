@@ -6,7 +6,7 @@
 
 #include "util_ext/err_data.h"
 #include "util_ext/fabric.h"
-#include "util_ext/wait.h"
+#include "util_ext/wait_set.h"
 
 #include <deque>
 #include <mutex>
@@ -44,6 +44,7 @@ public:
 
 private:
   friend Object;
+  friend WaitMember;
   struct Error {
     EventError error;
     ErrData data;
@@ -54,7 +55,7 @@ private:
     std::optional<Error> error;
   };
 
-  Eq(Fabric &, const fi_eq_attr &, void *context);
+  Eq(Fabric &, const fi_eq_attr &, const WaitChoice &, void *context);
   ~Eq() = default;
   int start();
   static int control(struct fid *, int command, void *arg) noexcept;
@@ -68,7 +69,8 @@ private:
   static const char *strerror(fid_eq *, int prov_errno, const void *err_data, char *buf,
                               std::size_t len) noexcept;
 
-  bool empty() noexcept;
+  void drive() { fabric_->progress(); }
+  bool quiet() noexcept;
   void append(Entry &&);
   ssize_t take(std::uint32_t *event, void *buf, std::size_t len, std::uint64_t flags);
   ssize_t take_error(fi_eq_err_entry &, std::uint64_t flags);
@@ -83,6 +85,7 @@ private:
   std::deque<Entry> entries_;
   std::optional<Error> reported_; // owns the err_data that readerr gave out
   Wait wait_;
+  Membership membership_;
 };
 
 } // namespace util_ext

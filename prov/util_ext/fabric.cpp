@@ -4,6 +4,7 @@
 #include "util_ext/cntr.h"
 #include "util_ext/cq.h"
 #include "util_ext/eq.h"
+#include "util_ext/wait_set.h"
 
 namespace util_ext {
 
@@ -15,8 +16,10 @@ static int try_wait(struct fid *f) noexcept {
     return Eq::from(f)->try_wait();
   case FI_CLASS_CNTR:
     return Cntr::from(f)->try_wait();
+  case FI_CLASS_WAIT:
+    return WaitSet::from(f)->try_wait();
   default:
-    return -FI_EINVAL; // wait sets can't be opened
+    return -FI_EINVAL;
   }
 }
 

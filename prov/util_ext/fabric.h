@@ -24,7 +24,7 @@ public:
   std::uint32_t api_version() const { return api_version_; } // the application's
   const fi_provider &provider() const { return provider_; }
 
-  // For fi_ops_fabric: CQs, EQs and counters of this library.
+  // For fi_ops_fabric: CQs, EQs, counters and wait sets of this library.
   static int trywait(fid_fabric *, struct fid **fids, int count) noexcept;
 
 protected:

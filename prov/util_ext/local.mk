@@ -9,12 +9,16 @@ util_ext_sources = \
 	prov/util_ext/cntr.cpp \
 	prov/util_ext/cntr.h \
 	prov/util_ext/completion.h \
+	prov/util_ext/cond_signaller.cpp \
+	prov/util_ext/cond_signaller.h \
 	prov/util_ext/cq.cpp \
 	prov/util_ext/cq.h \
 	prov/util_ext/domain.h \
 	prov/util_ext/eq.cpp \
 	prov/util_ext/eq.h \
 	prov/util_ext/err_data.h \
+	prov/util_ext/event.cpp \
+	prov/util_ext/event.h \
 	prov/util_ext/fabric.cpp \
 	prov/util_ext/fabric.h \
 	prov/util_ext/info.cpp \
@@ -30,5 +34,12 @@ util_ext_sources = \
 	prov/util_ext/mr_table.h \
 	prov/util_ext/object.h \
 	prov/util_ext/ops.h \
+	prov/util_ext/poll_set.cpp \
+	prov/util_ext/poll_set.h \
+	prov/util_ext/source_group.cpp \
+	prov/util_ext/source_group.h \
+	prov/util_ext/user_ids.h \
 	prov/util_ext/wait.cpp \
-	prov/util_ext/wait.h
+	prov/util_ext/wait.h \
+	prov/util_ext/wait_set.cpp \
+	prov/util_ext/wait_set.h

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace util_ext {
@@ -15,50 +14,23 @@ std::chrono::nanoseconds Deadline::left() const {
   return left.count() > 0 ? left : std::chrono::nanoseconds(0);
 }
 
-Event::~Event() {
-  if (fd_ >= 0)
-    close(fd_);
-}
-
-int Event::open() {
-  if (fd_ < 0)
-    fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  return fd_ < 0 ? -errno : 0;
-}
-
-// Neither can fail in a way that matters: a full counter is readable, an empty
-// one is clear.
-void Event::set() noexcept { (void)!eventfd_write(fd_, 1); }
-
-void Event::clear() noexcept {
-  eventfd_t count;
-  (void)!eventfd_read(fd_, &count);
-}
-
 Wait::~Wait() {
+  signaller_.reset(); // it sleeps on what follows
   if (source_armed_.load())
     source_->disarm();
   if (epoll_fd_ >= 0)
     close(epoll_fd_);
 }
 
-int Wait::refuse(const fi_provider &prov, fi_log_subsys subsys, const char *owner,
-                 unsigned object) {
-  FI_WARN(&prov, subsys,
-          "%s wait object %u: only FI_WAIT_NONE, UNSPEC, FD and YIELD are supported\n", owner,
-          object);
-  return -FI_ENOSYS;
-}
-
 int Wait::open(const fi_provider &prov, fi_log_subsys subsys, const char *owner) {
   const int rc = open();
   if (rc != 0)
-    FI_WARN(&prov, subsys, "%s wait object FI_WAIT_FD: %s\n", owner, fi_strerror(-rc));
+    FI_WARN(&prov, subsys, "%s wait object %u: %s\n", owner, unsigned{object_}, fi_strerror(-rc));
   return rc;
 }
 
 int Wait::open() {
-  if (object_ != FI_WAIT_FD)
+  if (!native() || object_ == FI_WAIT_UNSPEC) // which takes one when it needs it
     return 0;
   return source_ && source_->fd() < 0 ? -FI_ENOSYS : open_fd();
 }
@@ -86,7 +58,18 @@ int Wait::open_fd() {
   return 0;
 }
 
+// Its thread comes when somebody may block there.
+int Wait::open_native() {
+  if (const int rc = open_fd(); rc != 0 || object_ != FI_WAIT_MUTEX_COND)
+    return rc;
+  if (!signaller_)
+    signaller_ = std::make_unique<CondSignaller>();
+  return signaller_->start(native_fd());
+}
+
 void Wait::wake() noexcept {
+  if (&shared_ != this)
+    return shared_.notify();
   std::lock_guard lock(mutex_);
   for (Sleeper *s = sleepers_; s; s = s->next_) {
     if (!s->woken_ && s->event_)
@@ -101,6 +84,8 @@ void Wait::wake() noexcept {
 }
 
 void Wait::interrupt() noexcept {
+  if (&shared_ != this)
+    return shared_.interrupt();
   interrupts_.fetch_add(1);
   notify();
 }
@@ -177,6 +162,8 @@ bool Wait::arm_source() {
 // Another thread may be in poll() on the descriptor, and would miss what the
 // source no longer tells: it is woken.
 void Wait::disarm_fd() noexcept {
+  if (&shared_ != this)
+    return shared_.disarm_fd();
   fd_armed_.store(false);
   if (source_armed_.exchange(false)) {
     source_->disarm();
@@ -185,23 +172,41 @@ void Wait::disarm_fd() noexcept {
 }
 
 int Wait::control(int command, void *arg) {
+  if (command != FI_GETWAIT && command != FI_GETWAITOBJ)
+    return -FI_ENOSYS;
   if (!arg)
     return -FI_EINVAL;
-  switch (command) {
-  case FI_GETWAIT: {
-    if (!has_fd())
-      return -FI_ENODATA;
-    std::lock_guard lock(try_mutex_);
-    if (int rc = open_fd(); rc != 0)
-      return rc;
-    *static_cast<int *>(arg) = epoll_fd_ >= 0 ? epoll_fd_ : event_.fd();
+  if (command == FI_GETWAIT)
+    return give_native(arg);
+  *static_cast<fi_wait_obj *>(arg) = object_ == FI_WAIT_UNSPEC ? FI_WAIT_FD : object_;
+  return 0;
+}
+
+int Wait::give_native(void *arg) {
+  if (!native())
+    return -FI_ENODATA;
+  std::lock_guard lock(try_mutex_);
+  if (const int rc = open_native(); rc != 0)
+    return rc;
+  switch (object_) {
+  case FI_WAIT_MUTEX_COND:
+    *static_cast<fi_mutex_cond *>(arg) = {signaller_->mutex(), signaller_->cond()};
+    return 0;
+  case FI_WAIT_POLLFD: { // one, and always the same
+    auto &out = *static_cast<fi_wait_pollfd *>(arg);
+    const std::size_t room = out.nfds;
+    if (room && !out.fd)
+      return -FI_EINVAL;
+    out.change_index = 1;
+    out.nfds = 1;
+    if (room == 0)
+      return -FI_ETOOSMALL;
+    out.fd[0] = {native_fd(), POLLIN, 0};
     return 0;
   }
-  case FI_GETWAITOBJ:
-    *static_cast<fi_wait_obj *>(arg) = has_fd() ? FI_WAIT_FD : object_;
-    return 0;
   default:
-    return -FI_ENOSYS;
+    *static_cast<int *>(arg) = native_fd();
+    return 0;
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // Wait objects: what lets a thread block on a queue or counter, inside a call
-// (Sleeper) or in poll() on a file descriptor (try_wait, fi_trywait(3)). While
-// nobody waits, notify() costs one load.
+// (Sleeper) or by itself, in poll() or on a condition variable (try_wait,
+// fi_trywait(3)). While nobody waits, notify() costs one load.
 //
 // No wake-up is lost: who wants to wait first becomes a watcher, then looks
 // whether there is something already; who adds something first adds it, then
@@ -10,9 +10,12 @@
 // sequentially consistent atomics.
 #pragma once
 
+#include "util_ext/cond_signaller.h"
 #include "util_ext/domain.h"
+#include "util_ext/event.h"
 
 #include <chrono>
+#include <memory>
 #include <mutex>
 
 namespace util_ext {
@@ -35,44 +38,32 @@ private:
   const Clock::time_point at_;
 };
 
-// A file descriptor that poll() finds readable between set() and clear().
-class Event {
-public:
-  Event() = default;
-  Event(const Event &) = delete;
-  Event &operator=(const Event &) = delete;
-  ~Event();
-
-  int open(); // 0, -FI_EMFILE, ...; nothing if it is open
-  int fd() const { return fd_; }
-  void set() noexcept;
-  void clear() noexcept;
-
-private:
-  int fd_ = -1;
-};
-
 class Wait {
 public:
-  // `source`: what to wait for besides notify(), null: nothing. Not for wait
-  // sets, condition variables, pollfds: see supported().
+  // `source`: what to wait for besides notify(), null: nothing.
   Wait(WaitSource *source, fi_wait_obj object) : source_(source), object_(object) {}
+  // FI_WAIT_SET: of what is in a wait set, which has the source too. Whatever
+  // happens here is told there, and nobody waits here.
+  explicit Wait(Wait &set) : shared_(set), source_(nullptr), object_(FI_WAIT_SET), watchers_(1) {}
   Wait(const Wait &) = delete;
   Wait &operator=(const Wait &) = delete;
   ~Wait();
 
-  static bool supported(unsigned object) {
-    return object == FI_WAIT_NONE || object == FI_WAIT_UNSPEC || object == FI_WAIT_FD ||
-           object == FI_WAIT_YIELD;
-  }
-  // -FI_ENOSYS, and a log line: an `owner` (a CQ, say) can't have it.
-  static int refuse(const fi_provider &, fi_log_subsys, const char *owner, unsigned object);
-  // Makes what `object` needs now: -FI_EMFILE, ...; -FI_ENOSYS: FI_WAIT_FD
-  // and a source that has no descriptor. The other form logs it.
+  static bool defined(unsigned object) { return object <= FI_WAIT_POLLFD; }
+  // Makes what `object` needs now: -FI_EMFILE, ...; -FI_ENOSYS: a descriptor is
+  // asked for, and the source has none. The other form logs it for an `owner` (a CQ, say).
   int open();
   int open(const fi_provider &, fi_log_subsys, const char *owner);
-  bool blocking() const { return object_ != FI_WAIT_NONE; }
-  bool has_fd() const { return object_ == FI_WAIT_FD || object_ == FI_WAIT_UNSPEC; }
+  // Calls may block on it.
+  bool blocking() const { return object_ != FI_WAIT_NONE && object_ != FI_WAIT_SET; }
+  // There is something that interrupt() could wake.
+  bool can_interrupt() const { return object_ != FI_WAIT_NONE; }
+  // Applications may block on it by themselves.
+  bool native() const { return is_native(object_); }
+  static bool is_native(fi_wait_obj object) {
+    return object == FI_WAIT_FD || object == FI_WAIT_UNSPEC || object == FI_WAIT_POLLFD ||
+           object == FI_WAIT_MUTEX_COND;
+  }
 
   // Something has been added or has changed. Any thread.
   void notify() noexcept {
@@ -107,37 +98,45 @@ public:
     bool woken_ = false;
   };
 
-  // fi_trywait: 0: the descriptor will become readable when there is something
-  // to do. -FI_EAGAIN: there is already, or `idle()` answered false.
+  // fi_trywait: 0: the descriptor will become readable, or the condition be
+  // signalled, when there is something to do. -FI_EAGAIN: there is already, or
+  // `idle()` answered false.
   template <class Idle> int try_wait(Idle &&idle) {
-    if (!has_fd())
+    if (!native())
       return -FI_EINVAL;
     std::lock_guard lock(try_mutex_);
-    if (int rc = open_fd(); rc != 0)
+    if (int rc = open_native(); rc != 0)
       return rc;
     disarm_fd();
     if (!idle())
       return -FI_EAGAIN;
     watch_fd();
-    if (idle() && arm_source())
+    if (idle() && arm_source()) {
+      if (signaller_)
+        signaller_->watch();
       return 0;
+    }
     notify(); // another thread may be in poll() already
     return -FI_EAGAIN;
   }
   // To be asked by reading calls, before they look for something: the caller is
   // back from poll(), or never went there; the source need not watch any more.
-  bool fd_armed() const noexcept { return fd_armed_.load(std::memory_order_relaxed); }
+  bool fd_armed() const noexcept { return shared_.fd_armed_.load(std::memory_order_relaxed); }
   void disarm_fd() noexcept;
 
   // FI_GETWAIT, FI_GETWAITOBJ.
   int control(int command, void *arg);
 
 private:
-  int open_fd(); // idempotent
+  int open_fd(); // idempotent, as the next
+  int open_native();
+  int native_fd() const { return epoll_fd_ >= 0 ? epoll_fd_ : event_.fd(); }
+  int give_native(void *arg);
   void watch_fd();
   bool arm_source();
   void wake() noexcept;
 
+  Wait &shared_ = *this; // or that of the set
   WaitSource *const source_;
   const fi_wait_obj object_;
   std::atomic<std::uint32_t> watchers_{0}; // sleepers, and one for fd_watched_
@@ -152,6 +151,7 @@ private:
   std::mutex try_mutex_; // one try_wait at a time; before mutex_
   Event event_;
   int epoll_fd_ = -1; // event_ and the source's descriptor
+  std::unique_ptr<CondSignaller> signaller_;
 };
 
 } // namespace util_ext

@@ -64,7 +64,7 @@ void open__refuses_what_it_cannot_do_and_says_so(void **) {
   assert_int_equal(rc([](fi_av_attr &a) { a.name = "FI_NAMED_AV_0", a.flags = FI_READ; }),
                    -FI_ENOSYS);
   assert_int_equal(rc([](fi_av_attr &a) { a.flags = FI_READ; }), -FI_ENOSYS);
-  assert_int_equal(rc([](fi_av_attr &a) { a.flags = FI_AV_USER_ID; }), -FI_ENOSYS);
+  assert_int_equal(rc([](fi_av_attr &a) { a.flags = FI_MORE; }), -FI_ENOSYS);
   assert_int_equal(rc([](fi_av_attr &a) { a.rx_ctx_bits = 2; }), -FI_EINVAL);
   assert_int_equal(rc([](fi_av_attr &a) { fake::put_raw(a.type, 7); }), -FI_EINVAL);
   assert_int_equal(fake::take_log().size(), 5);
@@ -131,9 +131,40 @@ void insert__refuses_flags_that_it_does_not_know(void **) {
   fake::Domain domain;
   Vector v(domain);
   const sockaddr_in a = v4("10.0.0.1", 1);
-  assert_int_equal(fi_av_insert(v.av, &a, 1, nullptr, FI_AV_USER_ID, nullptr), -FI_EBADFLAGS);
+  assert_int_equal(fi_av_insert(v.av, &a, 1, nullptr, FI_PEEK, nullptr), -FI_EBADFLAGS);
   assert_int_equal(fi_av_insert(v.av, &a, 1, nullptr, FI_SYNC_ERR, nullptr), -FI_EINVAL);
   assert_int_equal(fake::take_log().size(), 2);
+}
+
+void user_id__goes_with_an_index_until_it_is_free(void **) {
+  fake::Domain domain;
+  Vector v(domain, FI_AV_USER_ID);
+  const sockaddr_in a[3] = {v4("10.0.0.1", 1), v4("10.0.0.2", 1), v4("10.0.0.1", 1)};
+  assert_int_equal(fi_av_insert(v.av, a, 2, nullptr, FI_AV_USER_ID, nullptr), -FI_EINVAL);
+  assert_int_equal(fake::take_log().size(), 1);
+
+  constexpr fi_addr_t high = 0x0123456789abcdef;
+  fi_addr_t ids[3] = {high, 0, 77};
+  assert_int_equal(fi_av_insert(v.av, a, 3, ids, FI_AV_USER_ID, nullptr), 3);
+  assert_int_equal(ids[0], 0); // what comes out is the index, as ever
+  assert_int_equal(ids[1], 1);
+  assert_int_equal(ids[2], 0);
+  assert_int_equal(v.impl().user_id(0), 77); // the last one that was given
+  assert_int_equal(v.impl().user_id(1), 0);
+  assert_int_equal(v.impl().user_id(FI_ADDR_NOTAVAIL), FI_ADDR_NOTAVAIL);
+  assert_int_equal(fi_av_insertsvc(v.av, "10.0.0.3", "9", ids, 0, nullptr), 1);
+  assert_int_equal(v.impl().user_id(ids[0]), ids[0]); // none was given
+  ids[0] = high;
+  assert_int_equal(fi_av_insertsvc(v.av, "10.0.0.3", "9", ids, FI_AV_USER_ID, nullptr), 1);
+  assert_int_equal(v.impl().user_id(2), high);
+
+  fi_addr_t first = 0;
+  assert_int_equal(fi_av_remove(v.av, &first, 1, 0), 0);
+  assert_int_equal(v.impl().user_id(0), 77); // inserted twice
+  assert_int_equal(fi_av_remove(v.av, &first, 1, 0), 0);
+  assert_int_equal(fi_av_insert(v.av, a, 1, &first, 0, nullptr), 1);
+  assert_int_equal(first, 0);
+  assert_int_equal(v.impl().user_id(0), 0);
 }
 
 void insert__takes_the_domains_format(void **) {
@@ -408,6 +439,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(insert__gives_indices_in_order),
     cmocka_unit_test(insert__counts_what_succeeded),
     cmocka_unit_test(insert__refuses_flags_that_it_does_not_know),
+    cmocka_unit_test(user_id__goes_with_an_index_until_it_is_free),
     cmocka_unit_test(insert__takes_the_domains_format),
     cmocka_unit_test(insertsvc__takes_names_and_numbers),
     cmocka_unit_test(insertsym__counts_services_then_nodes),

@@ -39,12 +39,17 @@ int open_with(fake::Domain &domain, const fi_cq_attr &attr) {
 
 void open__refuses_what_it_cannot_do_and_says_so(void **) {
   fake::Domain domain;
-  for (const fi_wait_obj w : {FI_WAIT_SET, FI_WAIT_MUTEX_COND, FI_WAIT_POLLFD}) {
-    fi_cq_attr attr{};
-    attr.wait_obj = w;
-    assert_int_equal(open_with(domain, attr), -FI_ENOSYS);
-  }
   fi_cq_attr attr{};
+  fake::put_raw(attr.wait_obj, FI_WAIT_POLLFD + 1);
+  assert_int_equal(open_with(domain, attr), -FI_EINVAL);
+  fid_wait foreign{};
+  for (fid_wait *set : {static_cast<fid_wait *>(nullptr), &foreign}) {
+    attr = {};
+    attr.wait_obj = FI_WAIT_SET;
+    attr.wait_set = set;
+    assert_int_equal(open_with(domain, attr), -FI_EINVAL);
+  }
+  attr = {};
   attr.flags = FI_MORE;
   assert_int_equal(open_with(domain, attr), -FI_EINVAL);
   attr = {};

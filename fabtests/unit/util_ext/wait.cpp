@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -26,11 +27,59 @@ void deadline__passes(void **) {
   assert_true(never.forever());
 }
 
-void supported__are_the_kinds_without_a_wait_set(void **) {
-  for (const fi_wait_obj w : {FI_WAIT_NONE, FI_WAIT_UNSPEC, FI_WAIT_FD, FI_WAIT_YIELD})
-    assert_true(Wait::supported(w));
-  for (const fi_wait_obj w : {FI_WAIT_SET, FI_WAIT_MUTEX_COND, FI_WAIT_POLLFD})
-    assert_false(Wait::supported(w));
+void control__gives_what_applications_may_block_on(void **) {
+  int fd = -1;
+  fi_wait_obj object;
+  for (const fi_wait_obj w : {FI_WAIT_NONE, FI_WAIT_YIELD}) {
+    Wait wait(nullptr, w);
+    assert_int_equal(wait.control(FI_GETWAIT, &fd), -FI_ENODATA);
+    assert_int_equal(wait.control(FI_GETWAITOBJ, &object), 0);
+    assert_int_equal(object, w);
+    assert_int_equal(wait.control(FI_GETWAIT, nullptr), -FI_EINVAL);
+    assert_int_equal(wait.control(FI_GETFIDFLAG, nullptr), -FI_ENOSYS);
+  }
+  for (const fi_wait_obj w : {FI_WAIT_UNSPEC, FI_WAIT_FD}) {
+    Wait wait(nullptr, w);
+    assert_int_equal(wait.control(FI_GETWAIT, &fd), 0);
+    assert_true(fcntl(fd, F_GETFD) >= 0);
+    assert_int_equal(wait.control(FI_GETWAITOBJ, &object), 0);
+    assert_int_equal(object, FI_WAIT_FD);
+  }
+}
+
+void control__gives_pollfds(void **) {
+  Wait wait(nullptr, FI_WAIT_POLLFD);
+  assert_int_equal(wait.open(), 0);
+  fi_wait_pollfd out{};
+  assert_int_equal(wait.control(FI_GETWAIT, &out), -FI_ETOOSMALL); // how many?
+  assert_int_equal(out.nfds, 1);
+  assert_int_equal(wait.control(FI_GETWAIT, &out), -FI_EINVAL); // nowhere to put it
+  pollfd fd{};
+  out.fd = &fd;
+  const auto index = out.change_index;
+  assert_int_equal(wait.control(FI_GETWAIT, &out), 0);
+  assert_int_equal(out.change_index, index);
+  assert_int_equal(wait.try_wait([] { return true; }), 0);
+  assert_int_equal(poll(&fd, 1, 0), 0);
+  wait.notify();
+  assert_int_equal(poll(&fd, 1, 0), 1);
+}
+
+void set__is_told_of_its_members_and_nobody_waits_there(void **) {
+  Wait set(nullptr, FI_WAIT_UNSPEC), member(set);
+  assert_false(member.blocking());
+  assert_int_equal(member.try_wait([] { return true; }), -FI_EINVAL);
+  assert_int_equal(set.try_wait([] { return true; }), 0);
+  int fd;
+  assert_int_equal(set.control(FI_GETWAIT, &fd), 0);
+  assert_int_equal(member.control(FI_GETWAIT, &fd), -FI_ENODATA);
+  pollfd p{fd, POLLIN, 0};
+  assert_int_equal(poll(&p, 1, 0), 0);
+  member.notify();
+  assert_int_equal(poll(&p, 1, 0), 1);
+  const std::uint64_t mark = set.mark();
+  member.interrupt();
+  assert_true(set.interrupted(mark));
 }
 
 void sleeper__wakes_on_what_came_before_it_slept(void **) {
@@ -106,7 +155,9 @@ void sleeper__without_descriptors_does_not_block(void **) {
 
 static const CMUnitTest cases[] = {
     cmocka_unit_test(deadline__passes),
-    cmocka_unit_test(supported__are_the_kinds_without_a_wait_set),
+    cmocka_unit_test(control__gives_what_applications_may_block_on),
+    cmocka_unit_test(control__gives_pollfds),
+    cmocka_unit_test(set__is_told_of_its_members_and_nobody_waits_there),
     cmocka_unit_test(sleeper__wakes_on_what_came_before_it_slept),
     cmocka_unit_test(notify__wakes_every_sleeper),
     cmocka_unit_test(sleeper__does_not_block_when_the_source_has_something),

@@ -3,6 +3,7 @@
 // Where an endpoint's operations report their end. Null: nobody wants to know.
 #pragma once
 
+#include "util_ext/av.h"
 #include "util_ext/cntr.h"
 #include "util_ext/cq.h"
 #include "util_ext/mr_table.h"
@@ -20,8 +21,11 @@ struct Completers {
   util_ext::MrTable *regions = nullptr; // what peers may access; null: nothing
   // What they may do there by this endpoint.
   std::uint64_t remote_rights = FI_REMOTE_READ | FI_REMOTE_WRITE;
-  bool source = false;     // FI_SOURCE: entries carry the sender's fi_addr_t
-  bool source_err = false; // FI_SOURCE_ERR: unknown senders are told as errors
+  bool source = false;              // FI_SOURCE: entries carry the sender's fi_addr_t
+  const util_ext::Av *av = nullptr; // what an entry calls a sender; null: fi_addr_t as they are
+  bool source_err = false;          // FI_SOURCE_ERR: unknown senders are told as errors
+
+  fi_addr_t name_of(fi_addr_t src) const noexcept { return av ? av->user_id(src) : src; }
 };
 
 } // namespace dpdkx::op

@@ -167,7 +167,7 @@ ssize_t Messenger::peek(const ReceiveRequest &r) {
                .len = u->total,
                .data = u->data,
                .tag = u->tag,
-               .src = u->src});
+               .src = completers_.name_of(u->src)});
   if (r.flags & FI_DISCARD) {
     m.remove(*u);
     discard(*u);
@@ -193,7 +193,7 @@ ssize_t Messenger::receive_claimed(const ReceiveRequest &r) {
                                 .flags = FI_RECV | u->flags,
                                 .data = u->data,
                                 .tag = u->tag,
-                                .src = u->src});
+                                .src = completers_.name_of(u->src)});
     discard(*u);
     return 0;
   }
@@ -269,7 +269,7 @@ void Messenger::report_receive(const RxOp &op, const Peer *p, fi_addr_t src, con
                              .buf = nullptr,
                              .data = a.data,
                              .tag = a.tag,
-                             .src = src};
+                             .src = completers_.name_of(src)};
   if (op.flags & FI_MULTI_RECV) {
     entry.buf = static_cast<std::byte *>(op.memory.iov[0].iov_base) + a.base;
     if (last)

@@ -112,7 +112,8 @@ void Messenger::written(Peer &p, const Reach &reach, std::uint64_t flags, std::u
                         std::uint64_t data) {
   reach.count(FI_REMOTE_WRITE);
   if ((flags & FI_REMOTE_CQ_DATA) && completers_.rx_cq)
-    completers_.rx_cq->write({.flags = flags, .len = total, .data = data, .src = p.addr});
+    completers_.rx_cq->write(
+        {.flags = flags, .len = total, .data = data, .src = completers_.name_of(p.addr)});
   if (completers_.remote_write_cntr)
     completers_.remote_write_cntr->add(1);
 }
