@@ -11,6 +11,9 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # code 124: it ran longer than SECONDS, and was ended.
 #   MODE       host, or netns: half of the ranks on each host, after netns_up
 #   TRANSPORT  dpdkx     mtl/ofi on dpdkx; FI_PROVIDER_PATH says where it is
+#              rdma      one-sided communication by osc/rdma and btl/ofi on dpdkx,
+#                        messages by kernel TCP
+#              btl       both by btl/ofi on dpdkx
 #              ofi-tcp   mtl/ofi on libfabric's tcp
 #              tcp       Open MPI's own kernel TCP
 #              default   what Open MPI chooses by itself
@@ -39,20 +42,31 @@ mpi_command() {
   # Two hosts on one machine: neither knows that there are too few cores.
   if ((ranks > $(nproc))); then launch+=(--mca mpi_yield_when_idle 1); fi
   case $transport in
-    dpdkx)
+    dpdkx | rdma | btl)
       settings=(FI_PROVIDER=dpdkx)
       if [[ $mode == netns ]]; then settings+=(FI_DPDKX_DEVICE="$NETNS_DEVICE"); fi
-      launch+=(--mca pml cm --mca mtl ofi --mca btl "self,vader")
+      ;;&
+    dpdkx) launch+=(--mca pml cm --mca mtl ofi --mca btl "self,vader") ;;
+    rdma)
+      launch+=(--mca pml ob1 --mca btl "ofi,tcp,self" --mca btl_tcp_if_include "$network"
+        --mca osc rdma --mca osc_rdma_btls ofi)
+      ;;
+    btl)
+      launch+=(--mca pml ob1 --mca btl "ofi,self" --mca btl_ofi_mode 2
+        --mca osc rdma --mca osc_rdma_btls ofi)
       ;;
     ofi-tcp)
       settings=(FI_PROVIDER=tcp)
       if [[ $mode == netns ]]; then settings+=(FI_TCP_IFACE="$NETNS_DEVICE"); fi
       launch+=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include tcp --mca btl "self,vader")
       ;;
-    tcp) launch+=(--mca pml ob1 --mca btl "tcp,self" --mca btl_tcp_if_include "$network") ;;
+    tcp)
+      launch+=(--mca pml ob1 --mca btl "tcp,self" --mca btl_tcp_if_include "$network"
+        --mca osc pt2pt)
+      ;;
     default) ;;
     *)
-      echo "transport '$transport'; dpdkx, ofi-tcp, tcp or default is wanted" >&2
+      echo "transport '$transport'; dpdkx, rdma, btl, ofi-tcp, tcp or default is wanted" >&2
       return 2
       ;;
   esac

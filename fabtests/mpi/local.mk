@@ -2,6 +2,7 @@
 # fabtests/mpi/run. "make mpi-programs" needs an MPI; nothing else does.
 
 mpi_programs = \
+	fabtests/mpi/bin/accumulate \
 	fabtests/mpi/bin/allreduce \
 	fabtests/mpi/bin/alltoall \
 	fabtests/mpi/bin/compute \
@@ -9,10 +10,12 @@ mpi_programs = \
 	fabtests/mpi/bin/latency \
 	fabtests/mpi/bin/pingpong \
 	fabtests/mpi/bin/probe \
+	fabtests/mpi/bin/put \
 	fabtests/mpi/bin/ring \
 	fabtests/mpi/bin/self \
 	fabtests/mpi/bin/sizes \
-	fabtests/mpi/bin/threads
+	fabtests/mpi/bin/threads \
+	fabtests/mpi/bin/window_threads
 
 mpi_common = fabtests/mpi/common.c fabtests/mpi/common.h
 
@@ -28,7 +31,8 @@ $(mpi_programs): fabtests/mpi/bin/%: fabtests/mpi/%.c $(mpi_common)
 
 CLEANFILES += $(mpi_programs)
 EXTRA_DIST += fabtests/mpi/run $(mpi_common) \
-	fabtests/mpi/allreduce.c fabtests/mpi/alltoall.c fabtests/mpi/compute.c \
-	fabtests/mpi/flood.c fabtests/mpi/latency.c fabtests/mpi/pingpong.c \
-	fabtests/mpi/probe.c fabtests/mpi/ring.c fabtests/mpi/self.c \
-	fabtests/mpi/sizes.c fabtests/mpi/threads.c
+	fabtests/mpi/accumulate.c fabtests/mpi/allreduce.c fabtests/mpi/alltoall.c \
+	fabtests/mpi/compute.c fabtests/mpi/flood.c fabtests/mpi/latency.c \
+	fabtests/mpi/pingpong.c fabtests/mpi/probe.c fabtests/mpi/put.c \
+	fabtests/mpi/ring.c fabtests/mpi/self.c fabtests/mpi/sizes.c \
+	fabtests/mpi/threads.c fabtests/mpi/window_threads.c
