@@ -17,11 +17,12 @@ enum class LogLevel : std::uint8_t { warn, info, debug };
 void set_log_sink(void (*sink)(LogLevel, std::string_view text));
 bool log_enabled(LogLevel);
 void set_log_filter(bool (*enabled)(LogLevel));
-void log(LogLevel, std::string_view text);
+[[gnu::cold]] void log(LogLevel, std::string_view text);
 
 // What must be told where nothing may throw: `text()` is made only if somebody wants it, and if
 // there is memory for it.
-template <std::invocable Text> void log(LogLevel level, Text &&text) noexcept {
+template <std::invocable Text>
+[[gnu::cold, gnu::noinline]] void log(LogLevel level, Text &&text) noexcept {
   if (!log_enabled(level))
     return;
   try {

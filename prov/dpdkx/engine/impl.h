@@ -41,6 +41,8 @@ struct Backlog {
   using Owner = std::unique_ptr<Backlog, Free>;
 };
 
+// Cold is what few packets meet: it stands apart from what all of them run through, which
+// then stays in the caches.
 struct Endpoint::Impl final : op::Outlet, session::AckSink {
   Impl(const Config &, const Clock &, const Address &self, Links, const AddressBook &,
        const op::Completers &);
@@ -56,8 +58,8 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void want_ack_soon(op::Peer &) override;
   void want_probe(op::Peer &) override;
   PacketNumber acked(const op::Peer &) const override;
-  void violation(op::Peer &, const char *what) override;
-  void out_of_memory(op::Peer &) override;
+  [[gnu::cold]] void violation(op::Peer &, const char *what) override;
+  [[gnu::cold]] void out_of_memory(op::Peer &) override;
   int pull(op::Peer &, std::span<const iovec> local, std::span<const iovec> remote) override;
   std::size_t raw_address(const op::Peer &, std::byte (&out)[32]) const override;
   // --- session::AckSink
@@ -82,14 +84,14 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
 
   // --- receive.cpp
   void on_datagram(Attachment &, const link::RxDatagram &);
-  void on_handshake(Attachment &, const link::RxDatagram &, const wire::PacketHeader &,
-                    std::span<const std::byte> body);
+  [[gnu::cold]] void on_handshake(Attachment &, const link::RxDatagram &,
+                                  const wire::PacketHeader &, std::span<const std::byte> body);
   bool checksum_fits(Attachment &, const link::RxDatagram &, const wire::PacketHeader &);
   void on_session_packet(Conn &, const wire::PacketHeader &, std::span<const std::byte> body);
   void take_ack(Conn &, const wire::AckBlock &, std::uint8_t flags);
   void on_frames(Conn &, std::span<const std::byte> frames);
   Backlog::Owner keep(Conn &, std::span<const std::byte> frames) const; // null: no room
-  void run_backlog();
+  [[gnu::cold]] void run_backlog();
 
   // --- transmit.cpp
   struct Open { // the packet that is being filled
@@ -124,21 +126,22 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   bool is_own(const Address &) const;
   Conn *dial(const Address &); // null: no memory
   bool begin_dialling(Conn &);
-  void redial(Conn &);
-  void refused(Conn &);
+  [[gnu::cold]] void redial(Conn &);
+  [[gnu::cold]] void refused(Conn &);
   void path_came_up(Conn &);
-  void on_path_event(Attachment &, const link::PathEvent &);
-  void on_path_gone(Attachment &, link::PathId, Conn *, int error);
+  [[gnu::cold]] void on_path_event(Attachment &, const link::PathEvent &);
+  [[gnu::cold]] void on_path_gone(Attachment &, link::PathId, Conn *, int error);
   bool set_path(Attachment &, link::PathId, const Conn *); // false: no memory
   Conn *on_path(const Attachment &, link::PathId) const;   // null: nobody's
   void end_dialling(Conn &);
-  void on_hello(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
-  void on_challenge(const wire::PacketHeader &, std::span<const std::byte>);
-  void on_confirm(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
-  void on_welcome(Conn &, std::span<const std::byte>);
-  void on_reset(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
-  void unknown_token(Attachment &, const link::RxDatagram &, const wire::PacketHeader &);
-  void after_handshake(Conn &);
+  [[gnu::cold]] void on_hello(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
+  [[gnu::cold]] void on_challenge(const wire::PacketHeader &, std::span<const std::byte>);
+  [[gnu::cold]] void on_confirm(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
+  [[gnu::cold]] void on_welcome(Conn &, std::span<const std::byte>);
+  [[gnu::cold]] void on_reset(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
+  [[gnu::cold]] void unknown_token(Attachment &, const link::RxDatagram &,
+                                   const wire::PacketHeader &);
+  [[gnu::cold]] void after_handshake(Conn &);
   Conn *conn_for(const wire::Hello &, Attachment &, const link::RxDatagram &);
   Conn *replace(Conn &old, Attachment &);
   Conn *known_life(wire::Incarnation, const Conn *other_than) const;
@@ -146,8 +149,8 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   bool take_path(Conn &, Attachment &, const link::RxDatagram &);
 
   // --- fail.cpp
-  void doom(Conn &, int error);
-  void bury(Conn &);
+  [[gnu::cold]] void doom(Conn &, int error);
+  [[gnu::cold]] void bury(Conn &);
   void detach(Conn &);
   void close();
 

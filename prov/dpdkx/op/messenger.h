@@ -126,8 +126,8 @@ private:
   void written(Landing &);
   void been_read(const Reach &);
   void owe_processed(Peer &, std::uint8_t flags);
-  void tell_failed(Peer &, MessageNumber, int error);
-  void tell_failed(Landing &);
+  [[gnu::cold]] void tell_failed(Peer &, MessageNumber, int error);
+  [[gnu::cold]] void tell_failed(Landing &);
   void settle_failed(Peer &);
   void serve(Peer &, const wire::ReadFrame &);
   void served(TxOp &);
@@ -161,8 +161,8 @@ private:
   void execute_parts(Peer &, const wire::MessageFrame &, RxOp *);
   void execute(Peer &, const wire::RtsFrame &);
   Landing *assembly(Peer &, MessageNumber);
-  bool hold(Peer &, MessageNumber, const wire::Frame &);
-  void drain_held(Peer &);
+  [[gnu::cold]] bool hold(Peer &, MessageNumber, const wire::Frame &);
+  [[gnu::cold]] void drain_held(Peer &);
   bool assemble(Landing &, std::uint64_t offset, const std::byte *, std::size_t);
   void place(Landing &, std::uint64_t offset, const std::byte *, std::size_t);
   void assembled(Landing &);

@@ -76,17 +76,17 @@ private:
     return page ? (*page)[number & 255] : nullptr;
   }
   int add(EthdevPort &); // -EADDRINUSE
-  void start_filter();
+  [[gnu::cold]] void start_filter();
   void dispatch(rte_mbuf *, EthdevPort &poller, rte_mbuf **out, unsigned &n);
   void hand_on(rte_mbuf *, EthdevPort &to);
-  void drop(rte_mbuf *, net::Drop);
-  void handle_control(const net::ReceivedFrame &);
+  [[gnu::cold]] void drop(rte_mbuf *, net::Drop);
+  [[gnu::cold]] void handle_control(const net::ReceivedFrame &);
   void handle_neighbour(const net::NeighbourMessage &);
   void handle_unreachable(const net::Unreachable &);
   void handle_farewell(const net::Farewell &);
-  void run_tick(Time now);
+  [[gnu::cold]] void run_tick(Time now);
   bool usable() const { return nic_.started() && !parted_.load(std::memory_order_relaxed); }
-  bool is_ready(Time now);
+  [[gnu::cold]] bool is_ready(Time now);
   void watch_link(Time now);
   void say_farewell();
   void send_farewell(const net::Farewell &);

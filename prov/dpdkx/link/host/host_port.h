@@ -71,7 +71,7 @@ private:
 
   // Data
   unsigned drain(Watch &watch, RxDatagram *out, unsigned max);
-  void break_path(Path &path, const char *what);
+  [[gnu::cold]] void break_path(Path &path, const char *what);
   void wake_if_asleep(Path &path);
 
   // Paths
@@ -92,7 +92,7 @@ private:
 
   // Events
   void look(Time now);
-  void look_at_sockets();
+  [[gnu::cold]] void look_at_sockets();
   void accept_guests();
   void refuse_for_want_of_descriptors();
   void take_spare();
@@ -101,7 +101,7 @@ private:
   void refuse(const Guest &guest, int status, const char *why);
   void hear_peer(Path &path);
   void refused_by_peer(Path &path, std::int32_t status);
-  void end_path(Path &path, int error);
+  [[gnu::cold]] void end_path(Path &path, int error);
   void retry_connecting();
   void expire_guests(Time now);
   void settle_ending();
