@@ -1,8 +1,8 @@
 # Checks of the sources, and builds under sanitizers and other compilers: each
 # is one target.
 
-devtools = contrib/devtools/check-includes contrib/devtools/check-stdout \
-	contrib/devtools/check-settings
+devtools = contrib/devtools/check-attributes contrib/devtools/check-includes \
+	contrib/devtools/check-settings contrib/devtools/check-stdout
 dist_check_SCRIPTS += $(devtools)
 TESTS += $(devtools)
 
