@@ -21,7 +21,7 @@ info_ptr make_hints(const request &r) {
   const auto &s = config();
   hints->caps = r.caps;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
-  hints->ep_attr->type = FI_EP_RDM;
+  hints->ep_attr->type = r.type;
   hints->domain_attr->threading = r.threading;
   hints->domain_attr->control_progress = r.progress;
   hints->domain_attr->data_progress = r.progress;

@@ -16,6 +16,7 @@ namespace fabtest {
 
 // What a case needs. Zero leaves a choice to the provider.
 struct request {
+  fi_ep_type type = FI_EP_RDM;
   std::uint64_t caps = FI_MSG | FI_TAGGED;
   std::uint64_t order = FI_ORDER_SAS;
   std::uint64_t tx_op_flags = 0;

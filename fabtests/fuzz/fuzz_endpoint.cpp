@@ -247,7 +247,7 @@ private:
         header = *h;
     }
     const std::uint8_t how = in_.byte();
-    header.type = wire::PacketType(how % 9);
+    header.type = wire::PacketType(how % 10);
     header.flags = in_.byte();
     header.pn = header.pn + static_cast<std::uint32_t>(static_cast<std::int8_t>(in_.byte()));
     std::vector<std::byte> bytes(wire::packet_header_size);

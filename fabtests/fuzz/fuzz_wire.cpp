@@ -130,6 +130,7 @@ void body(PacketType type, std::uint8_t flags, std::span<const std::byte> in) {
   Reset reset;
   switch (type) {
   case PacketType::data:
+  case PacketType::datagram:
     if ((flags & packet_flag::ack_block) == 0 || ack(in))
       frames(in);
     break;

@@ -105,12 +105,32 @@ InfoPtr base_info(const char *domain) {
   return info;
 }
 
+InfoPtr datagram_info(const char *domain, std::size_t max_msg_size) {
+  InfoPtr info = base_info(domain);
+  info->caps = datagram_caps;
+  fi_tx_attr &tx = *info->tx_attr;
+  tx.caps = datagram_caps & util_ext::detail::tx_caps;
+  tx.op_flags = flags::dgram_tx_defaults;
+  tx.msg_order = 0;
+  tx.inject_size = std::min(tx.inject_size, max_msg_size);
+  tx.rma_iov_limit = 0;
+  info->rx_attr->caps = datagram_caps & util_ext::detail::rx_caps;
+  info->rx_attr->msg_order = 0;
+  fi_ep_attr &ep = *info->ep_attr;
+  ep.type = FI_EP_DGRAM;
+  ep.max_msg_size = max_msg_size;
+  ep.max_order_raw_size = ep.max_order_war_size = ep.max_order_waw_size = 0;
+  ep.mem_tag_format = 0;
+  return info;
+}
+
 void set_sizes(const Settings &settings, const fi_info *hints, fi_info &info) {
   const fi_tx_attr *tx = hints ? hints->tx_attr : nullptr;
   const fi_rx_attr *rx = hints ? hints->rx_attr : nullptr;
   info.tx_attr->size = tx && tx->size ? tx->size : settings.engine.tx_size;
   info.rx_attr->size = rx && rx->size ? rx->size : settings.engine.rx_size;
-  info.tx_attr->inject_size = std::max(settings.engine.inject_size, tx ? tx->inject_size : 0);
+  info.tx_attr->inject_size = std::min(
+      std::max(settings.engine.inject_size, tx ? tx->inject_size : 0), info.ep_attr->max_msg_size);
 }
 
 } // namespace dpdkx

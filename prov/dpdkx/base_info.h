@@ -24,6 +24,11 @@ inline constexpr std::uint64_t offered_caps =
     FI_REMOTE_READ | FI_REMOTE_WRITE | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE |
     FI_SOURCE_ERR | FI_RMA_EVENT | FI_FENCE | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_AV_USER_ID;
 
+// Of endpoints for datagrams.
+inline constexpr std::uint64_t datagram_caps = FI_MSG | FI_SEND | FI_RECV | FI_DIRECTED_RECV |
+                                               FI_MULTI_RECV | FI_SOURCE | FI_SOURCE_ERR |
+                                               FI_LOCAL_COMM | FI_REMOTE_COMM | FI_AV_USER_ID;
+
 // Everything between two endpoints is begun in the order it was posted in.
 inline constexpr std::uint64_t offered_order =
     FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_WAS |
@@ -34,6 +39,9 @@ inline constexpr std::uint64_t offered_order =
 // All that may be asked for, without addresses. Sizes are the largest, see
 // set_sizes(). Throws std::bad_alloc.
 InfoPtr base_info(const char *domain);
+
+// The same with endpoints for datagrams, which hold so many bytes.
+InfoPtr datagram_info(const char *domain, std::size_t max_msg_size);
 
 // Sizes as the hints ask for them, else as the settings say.
 void set_sizes(const Settings &, const fi_info *hints, fi_info &);

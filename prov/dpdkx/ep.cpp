@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/ep.h"
 
+#include "dpdkx/base_info.h"
 #include "dpdkx/key_digest.h"
 #include "dpdkx/provider.h"
 #include "util_ext/info.h"
@@ -73,9 +74,16 @@ constexpr CounterSlot counter_slots[] = {
 int check_info(const fi_info *info) {
   if (!info || !info->ep_attr || !info->tx_attr || !info->rx_attr)
     return -FI_EINVAL;
-  if (info->ep_attr->type != FI_EP_RDM) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL, "endpoint type %d; allowed: FI_EP_RDM\n",
+  const bool datagrams = info->ep_attr->type == FI_EP_DGRAM;
+  if (info->ep_attr->type != FI_EP_RDM && !datagrams) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "endpoint type %d; allowed: FI_EP_RDM, FI_EP_DGRAM\n",
             static_cast<int>(info->ep_attr->type));
+    return -FI_EINVAL;
+  }
+  if (datagrams && info->caps & ~datagram_caps) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "capabilities %#llx of an FI_EP_DGRAM; allowed: %#llx\n",
+            static_cast<unsigned long long>(info->caps),
+            static_cast<unsigned long long>(datagram_caps));
     return -FI_EINVAL;
   }
   if (!known_format(info->addr_format)) {
@@ -87,7 +95,8 @@ int check_info(const fi_info *info) {
   }
   if (info->ep_attr->tx_ctx_cnt > 1 || info->ep_attr->rx_ctx_cnt > 1)
     return -FI_EINVAL; // neither scalable nor shared contexts
-  if (const int rc = flags::check(info->tx_attr->op_flags, flags::tx_defaults))
+  if (const int rc = flags::check(info->tx_attr->op_flags,
+                                  datagrams ? flags::dgram_tx_defaults : flags::tx_defaults))
     return rc;
   return flags::check(info->rx_attr->op_flags, flags::rx_defaults);
 }
@@ -115,7 +124,9 @@ EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
   fid = {FI_CLASS_EP, context, &fid_ops};
   ops = &ep_ops;
   cm = &cm_ops;
-  msg = endpoint.caps_ & FI_MSG ? &msg_ops : &no_msg;
+  msg = !(endpoint.caps_ & FI_MSG)      ? &no_msg
+        : endpoint.type_ == FI_EP_DGRAM ? &datagram_ops
+                                        : &msg_ops;
   tagged = endpoint.caps_ & FI_TAGGED ? &tagged_ops : &no_tagged;
   rma = endpoint.caps_ & FI_RMA ? &rma_ops : &no_rma;
   atomic = endpoint.caps_ & FI_ATOMIC ? &atomic_ops : &no_atomic;
@@ -158,7 +169,7 @@ int Endpoint::open(Domain &domain, const fi_info *info, fid_ep **out, void *cont
 
 Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source)
     : domain_(domain), inject_size_(info.tx_attr->inject_size), caps_(all_caps(info.caps)),
-      format_(info.addr_format),
+      type_(info.ep_attr->type), format_(info.addr_format),
       tx_size_(info.tx_attr->size ? info.tx_attr->size : domain.settings().engine.tx_size),
       rx_size_(info.rx_attr->size ? info.rx_attr->size : domain.settings().engine.rx_size),
       tx_op_flags_(info.tx_attr->op_flags), rx_op_flags_(info.rx_attr->op_flags),
@@ -332,6 +343,7 @@ int Endpoint::enable() {
   auto engine = std::make_unique<engine::Endpoint>(engine_config(), SystemClock::instance(), self_,
                                                    std::move(links_), book, completers_);
   engine->set_min_multi_recv(min_multi_recv_);
+  datagram_limit_ = engine->max_datagram();
   {
     const std::lock_guard lock(engine_guard_);
     engine_ = std::move(engine);
@@ -346,6 +358,7 @@ engine::Config Endpoint::engine_config() const {
   config.rx_size = rx_size_;
   config.inject_size = inject_size_;
   config.session.key = key_;
+  config.datagrams = type_ == FI_EP_DGRAM;
   return config;
 }
 

@@ -66,6 +66,7 @@ public:
 
   // The data path. Requests are checked against the endpoint's limits here.
   ssize_t send(const op::SendRequest &);
+  ssize_t send_datagram(const op::SendRequest &);
   ssize_t receive(const op::ReceiveRequest &);
   ssize_t rma(const op::RmaRequest &);
   ssize_t atomic(const op::AtomicRequest &);
@@ -109,6 +110,8 @@ private:
   std::unique_ptr<engine::Endpoint> engine_; // from enable on; see engine_guard_
   std::size_t inject_size_;
   std::uint64_t caps_;
+  const fi_ep_type type_;
+  std::size_t datagram_limit_ = 0; // FI_EP_DGRAM, from enable on
   bool selective_tx_ = false, selective_rx_ = false;
 
   const std::uint32_t format_; // of addresses
@@ -137,7 +140,7 @@ private:
 inline constexpr std::size_t max_message = SIZE_MAX / 2;
 
 // Ops of the calls in the other files.
-extern fi_ops_msg msg_ops;
+extern fi_ops_msg msg_ops, datagram_ops;
 extern fi_ops_tagged tagged_ops;
 extern fi_ops_rma rma_ops;
 extern fi_ops_atomic atomic_ops;

@@ -64,6 +64,10 @@ inline ssize_t Endpoint::send(const op::SendRequest &request) {
   return transmit<&engine::Endpoint::send>(request, max_message);
 }
 
+inline ssize_t Endpoint::send_datagram(const op::SendRequest &request) {
+  return transmit<&engine::Endpoint::send_datagram>(request, datagram_limit_);
+}
+
 inline ssize_t Endpoint::rma(const op::RmaRequest &request) {
   if (!(request.flags & caps_ & (FI_READ | FI_WRITE))) [[unlikely]]
     return refuse_right(request.flags);
@@ -92,6 +96,13 @@ inline ssize_t Endpoint::atomic(const op::AtomicRequest &request) {
 
 inline ssize_t post(Endpoint &endpoint, const op::SendRequest &request) {
   return util_ext::guard([&] { return endpoint.send(request); });
+}
+
+// Of an endpoint of type FI_EP_DGRAM.
+struct DatagramRequest : op::SendRequest {};
+
+inline ssize_t post(Endpoint &endpoint, const DatagramRequest &request) {
+  return util_ext::guard([&] { return endpoint.send_datagram(request); });
 }
 
 inline ssize_t post(Endpoint &endpoint, const op::RmaRequest &request) {

@@ -13,15 +13,26 @@ namespace dpdkx {
 namespace {
 
 struct Untagged {
+  using Send = op::SendRequest;
   using Message = fi_msg;
   static constexpr std::uint64_t flag = FI_MSG;
+  static int check_sendmsg(std::uint64_t given) { return flags::check(given, flags::sendmsg); }
   static std::uint64_t recv_flags(const EndpointHandle &handle) { return handle.recv_flags; }
   static int check_recvmsg(std::uint64_t given) { return flags::check(given, flags::recvmsg); }
 };
 
+struct Datagram : Untagged {
+  using Send = DatagramRequest;
+  static int check_sendmsg(std::uint64_t given) {
+    return flags::check(given, flags::dgram_sendmsg);
+  }
+};
+
 struct Tagged {
+  using Send = op::SendRequest;
   using Message = fi_msg_tagged;
   static constexpr std::uint64_t flag = FI_TAGGED;
+  static int check_sendmsg(std::uint64_t given) { return flags::check(given, flags::sendmsg); }
   static std::uint64_t recv_flags(const EndpointHandle &handle) { return handle.trecv_flags; }
   static int check_recvmsg(std::uint64_t given) { return flags::check_trecvmsg(given); }
 };
@@ -42,9 +53,10 @@ void set_tag(op::ReceiveRequest &request, const fi_msg_tagged &msg) {
 }
 
 template <class Kind, class... Tag> struct Sends {
-  static op::SendRequest request(const EndpointHandle &handle, fi_addr_t dest, Tag... tag,
-                                 void *context) {
-    op::SendRequest request;
+  using Send = typename Kind::Send;
+
+  static Send request(const EndpointHandle &handle, fi_addr_t dest, Tag... tag, void *context) {
+    Send request;
     request.dest = dest;
     set_tag(request, tag...);
     request.flags = Kind::flag | handle.send_flags;
@@ -52,15 +64,15 @@ template <class Kind, class... Tag> struct Sends {
     return request;
   }
 
-  static op::SendRequest injection(fi_addr_t dest, Tag... tag) {
-    op::SendRequest request;
+  static Send injection(fi_addr_t dest, Tag... tag) {
+    Send request;
     request.dest = dest;
     set_tag(request, tag...);
     request.flags = Kind::flag | FI_INJECT;
     return request;
   }
 
-  static op::SendRequest with_data(op::SendRequest request, std::uint64_t data) {
+  static Send with_data(Send request, std::uint64_t data) {
     request.data = data;
     request.flags |= FI_REMOTE_CQ_DATA;
     return request;
@@ -80,9 +92,9 @@ template <class Kind, class... Tag> struct Sends {
 
   static ssize_t sendmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
     EndpointHandle &handle = EndpointHandle::from(ep);
-    if (const int rc = flags::check(given, flags::sendmsg))
+    if (const int rc = Kind::check_sendmsg(given))
       return rc;
-    op::SendRequest request;
+    Send request;
     request.dest = msg->addr;
     set_tag(request, *msg);
     request.data = msg->data;
@@ -173,6 +185,7 @@ template <class Ops, class Sending, class Receiving> Ops table() {
 } // namespace
 
 fi_ops_msg msg_ops = table<fi_ops_msg, Sends<Untagged>, Receives<Untagged>>();
+fi_ops_msg datagram_ops = table<fi_ops_msg, Sends<Datagram>, Receives<Datagram>>();
 fi_ops_tagged tagged_ops = table<fi_ops_tagged, Sends<Tagged, std::uint64_t>,
                                  Receives<Tagged, std::uint64_t, std::uint64_t>>();
 

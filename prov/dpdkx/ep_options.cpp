@@ -89,7 +89,8 @@ int Endpoint::set_default_flags(EndpointHandle &handle, std::uint64_t given) {
     return -FI_EINVAL;
   given &= ~direction;
   const bool transmit = direction == FI_TRANSMIT;
-  if (const int rc = flags::check(given, transmit ? flags::tx_defaults : flags::rx_defaults))
+  const std::uint64_t tx = type_ == FI_EP_DGRAM ? flags::dgram_tx_defaults : flags::tx_defaults;
+  if (const int rc = flags::check(given, transmit ? tx : flags::rx_defaults))
     return rc;
   (transmit ? handle.tx_defaults : handle.rx_defaults) = given;
   handle.update_flags();

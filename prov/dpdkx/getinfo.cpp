@@ -38,10 +38,16 @@ bool asked_for(const fi_info *hints) {
   return named_by_application(hints) || named_by_user() || offered_to_all();
 }
 
+// Layered providers set this bit when they look for what to stand upon (libfabric's
+// OFI_CORE_PROV_ONLY). They get nothing but what this provider has better itself: ofi_rxd upon
+// datagrams would be listed before RDM endpoints, and programs take what comes first.
+constexpr std::uint64_t asked_by_layer = std::uint64_t{1} << 59;
+
 // A domain that can be opened, and the address that its endpoints have.
 struct Candidate {
   std::string name;
   Address address;                  // port 0
+  std::size_t max_datagram;         // bytes of its UDP datagrams, or the host link's
   std::function<fid_nic *()> nic{}; // none: the host link
 };
 
@@ -92,8 +98,10 @@ void add_device(const Settings &settings, const char *name, const Wanted &wanted
     }
     const Address own = description.address.address.with_port(0);
     const bool again = !out.empty() && out.back().address == own;
+    const std::size_t datagram = description.mtu - (own.is_v4() ? 28 : 48); // IP and UDP headers
     if (!again && wanted.suits_device(own))
-      out.push_back({spec.text, own, [spec, description] { return make_nic(spec, description); }});
+      out.push_back({spec.text, own, std::min<std::size_t>(datagram, settings.host.max_datagram),
+                     [spec, description] { return make_nic(spec, description); }});
     if (requests[i].address)
       return; // the setting's, and no other
   }
@@ -116,7 +124,7 @@ std::vector<Candidate> candidates(const Settings &settings, const fi_info *hints
   if (found.empty() || !hints) {
     if (wants_host(settings, hints, wanted)) {
       if (wanted.suits_host())
-        found.push_back({host_domain_name, wanted.host_address()});
+        found.push_back({host_domain_name, wanted.host_address(), settings.host.max_datagram});
       else if (found.empty())
         util_ext::refuse_hint(provider, "src_addr", to_string(*wanted.source).c_str(),
                               "allowed: addresses of this host, or of a device");
@@ -126,9 +134,13 @@ std::vector<Candidate> candidates(const Settings &settings, const fi_info *hints
 }
 
 // The candidate's info, if it fits the hints. 0, -FI_ENODATA, -FI_ENOMEM.
-int make_info(const Settings &settings, const Candidate &candidate, std::uint32_t api_version,
-              const fi_info *hints, const Wanted &wanted, InfoPtr &out) {
-  const InfoPtr base = base_info(candidate.name.c_str());
+int make_info(const Settings &settings, const Candidate &candidate, fi_ep_type type,
+              std::uint32_t api_version, const fi_info *hints, const Wanted &wanted, InfoPtr &out) {
+  const char *const domain = candidate.name.c_str();
+  const InfoPtr base =
+      type == FI_EP_DGRAM
+          ? datagram_info(domain, candidate.max_datagram - engine::datagram_overhead)
+          : base_info(domain);
   const util_ext::Offer offer{
       .info = base.get(),
       .addr_formats = {FI_SOCKADDR, FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_ADDR_STR},
@@ -154,9 +166,9 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
     return -FI_ENODATA;
   }
   // Layered providers ask for other types: no need to look further.
-  if (const unsigned type = hints && hints->ep_attr ? util_ext::raw(hints->ep_attr->type) : 0u;
-      type != FI_EP_UNSPEC && type != FI_EP_RDM)
-    return util_ext::refuse_hint(provider, "ep_attr->type", type, "this one is", FI_EP_RDM);
+  const unsigned asked = hints && hints->ep_attr ? util_ext::raw(hints->ep_attr->type) : 0U;
+  if (asked != FI_EP_UNSPEC && asked != FI_EP_RDM && asked != FI_EP_DGRAM)
+    return util_ext::refuse_hint(provider, "ep_attr->type", asked, "this one is", FI_EP_RDM);
   Settings settings;
   if (const int rc = current_settings(settings))
     return rc;
@@ -168,19 +180,26 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
                                  "allowed: 'host', or an entry of FI_DPDKX_DEVICE");
   InfoPtr list;
   fi_info *last = nullptr;
-  for (const Candidate &candidate : candidates(settings, hints, wanted)) {
-    InfoPtr found;
-    const int rc = make_info(settings, candidate, api_version, hints, wanted, found);
-    if (rc == -FI_ENODATA)
+  const std::vector<Candidate> all = candidates(settings, hints, wanted);
+  for (const fi_ep_type type : {FI_EP_RDM, FI_EP_DGRAM}) {
+    if (asked != FI_EP_UNSPEC && asked != unsigned{type})
       continue;
-    if (rc)
-      return rc;
-    fi_info *next = found.release();
-    if (last)
-      last->next = next;
-    else
-      list.reset(next);
-    last = next;
+    if (type == FI_EP_DGRAM && flags & asked_by_layer)
+      continue;
+    for (const Candidate &candidate : all) {
+      InfoPtr found;
+      const int rc = make_info(settings, candidate, type, api_version, hints, wanted, found);
+      if (rc == -FI_ENODATA)
+        continue;
+      if (rc)
+        return rc;
+      fi_info *next = found.release();
+      if (last)
+        last->next = next;
+      else
+        list.reset(next);
+      last = next;
+    }
   }
   *info = list.release();
   return *info ? 0 : -FI_ENODATA;

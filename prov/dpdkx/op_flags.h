@@ -26,6 +26,11 @@ inline constexpr std::uint64_t sendmsg = tx_defaults | FI_REMOTE_CQ_DATA | FI_FE
 inline constexpr std::uint64_t recvmsg = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
 inline constexpr std::uint64_t trecvmsg = FI_COMPLETION | FI_MORE | FI_PEEK | FI_CLAIM | FI_DISCARD;
 
+// Of an endpoint for datagrams: nobody tells what has become of them.
+inline constexpr std::uint64_t dgram_tx_defaults =
+    FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
+inline constexpr std::uint64_t dgram_sendmsg = dgram_tx_defaults | FI_REMOTE_CQ_DATA | FI_MORE;
+
 // The same of fi_rma(3) and fi_atomic(3): there is no receive that they could match. Whatever level
 // a read asks for, it has with its data.
 inline constexpr std::uint64_t readmsg = FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |

@@ -68,9 +68,15 @@ static void getinfo__answers_when_named(void **) {
   assert_non_null(face::getinfo(nullptr, rc).get());
 }
 
+static InfoPtr hints_of(fi_ep_type type) {
+  InfoPtr hints = face::named_hints();
+  hints->ep_attr->type = type;
+  return hints;
+}
+
 static void getinfo__offers_one_domain_without_devices(void **) {
   int rc;
-  const InfoPtr info = face::getinfo(face::named_hints().get(), rc);
+  const InfoPtr info = face::getinfo(hints_of(FI_EP_RDM).get(), rc);
   assert_int_equal(rc, 0);
   assert_null(info->next);
   assert_string_equal(info->domain_attr->name, "host");
@@ -86,7 +92,6 @@ static void getinfo__offers_one_domain_without_devices(void **) {
 
 static void getinfo__refuses_what_is_not_there(void **) {
   assert_int_equal(answer([](fi_info &h) { h.ep_attr->type = FI_EP_MSG; }), -FI_ENODATA);
-  assert_int_equal(answer([](fi_info &h) { h.ep_attr->type = FI_EP_DGRAM; }), -FI_ENODATA);
   for (const std::uint64_t cap : {FI_TRIGGER, FI_NAMED_RX_CTX, FI_MULTICAST, FI_HMEM, FI_COLLECTIVE,
                                   FI_RMA_EVENT, FI_RMA_PMEM, FI_SHARED_AV})
     assert_int_equal(answer([cap](fi_info &h) { h.caps = FI_MSG | cap; }), -FI_ENODATA);
@@ -101,6 +106,29 @@ static void getinfo__refuses_what_is_not_there(void **) {
                    -FI_ENODATA);
   assert_int_equal(answer([](fi_info &h) { h.fabric_attr->name = strdup("nowhere"); }),
                    -FI_ENODATA);
+}
+
+static void getinfo__offers_datagrams_last(void **) {
+  int rc;
+  InfoPtr info = face::getinfo(face::named_hints().get(), rc);
+  assert_int_equal(info->ep_attr->type, FI_EP_RDM);
+  const fi_info *last = info.get();
+  while (last->next)
+    last = last->next;
+  assert_int_equal(last->ep_attr->type, FI_EP_DGRAM);
+  assert_string_equal(last->domain_attr->name, "host");
+  assert_int_equal(last->caps & ~datagram_caps, 0);
+  assert_int_equal(last->tx_attr->msg_order, 0);
+  assert_true(last->ep_attr->max_msg_size > 16384);
+  assert_true(last->tx_attr->inject_size <= last->ep_attr->max_msg_size);
+
+  // Layered providers get none: they would be listed first.
+  constexpr std::uint64_t layered = std::uint64_t{1} << 59;
+  info = face::getinfo(hints_of(FI_EP_DGRAM).get(), rc, nullptr, nullptr, layered);
+  assert_int_equal(rc, -FI_ENODATA);
+  info = face::getinfo(face::named_hints().get(), rc, nullptr, nullptr, layered);
+  assert_int_equal(rc, 0);
+  assert_null(info->next);
 }
 
 static void getinfo__offers_rma_and_atomics(void **) {
@@ -294,17 +322,21 @@ static void getinfo__a_device_is_a_domain(void **) {
                                 {"FI_DPDKX_ADDR", "10.9.8.7/24"},
                                 {"FI_PROVIDER", "dpdkx"}};
   int rc;
-  InfoPtr info = face::getinfo(face::named_hints().get(), rc);
+  InfoPtr info = face::getinfo(hints_of(FI_EP_RDM).get(), rc);
   assert_int_equal(rc, 0);
   assert_string_equal(info->domain_attr->name, "net_memif7,role=server,id=7");
   assert_true(source_of(*info) == Address::v4(0x0a090807, 0));
   assert_null(info->next);
 
+  info = face::getinfo(hints_of(FI_EP_DGRAM).get(), rc);
+  assert_string_equal(info->domain_attr->name, "net_memif7,role=server,id=7");
+  assert_int_equal(info->ep_attr->max_msg_size, 1500 - 28 - 40);
+
   info = face::getinfo(nullptr, rc); // everything
   assert_non_null(info->next);
   assert_string_equal(info->next->domain_attr->name, "host");
 
-  const InfoPtr hints = face::named_hints();
+  const InfoPtr hints = hints_of(FI_EP_RDM);
   hints->domain_attr->name = strdup("host");
   info = face::getinfo(hints.get(), rc);
   assert_string_equal(info->domain_attr->name, "host");
@@ -321,7 +353,7 @@ static void getinfo__a_device_of_ipv6(void **) {
                                 {"FI_PROVIDER", "dpdkx"}};
   net::Ip own;
   assert_true(net::parse_ip("fd00:5::7", own));
-  const InfoPtr hints = face::named_hints();
+  const InfoPtr hints = hints_of(FI_EP_RDM);
   int rc;
   for (const std::uint32_t format : {std::uint32_t{FI_FORMAT_UNSPEC}, std::uint32_t{FI_SOCKADDR},
                                      std::uint32_t{FI_SOCKADDR_IN6}, std::uint32_t{FI_ADDR_STR}}) {
@@ -471,6 +503,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(getinfo__answers_when_named),
     cmocka_unit_test(getinfo__offers_one_domain_without_devices),
     cmocka_unit_test(getinfo__refuses_what_is_not_there),
+    cmocka_unit_test(getinfo__offers_datagrams_last),
     cmocka_unit_test(getinfo__offers_rma_and_atomics),
     cmocka_unit_test(getinfo__modes_of_registration),
     cmocka_unit_test(getinfo__suits_open_mpi_and_mpich),

@@ -23,7 +23,7 @@ template <class T> T below(T n) { return *rc::gen::inRange<T>(0, n); }
 
 inline wire::PacketHeader header() {
   wire::PacketHeader h;
-  h.type = static_cast<wire::PacketType>(1 + below(8));
+  h.type = static_cast<wire::PacketType>(1 + below(9));
   h.flags = bits(wire::packet_flag::known);
   h.checksum = u32();
   h.token = wire::Token{u64()};

@@ -332,7 +332,8 @@ void types_and_flags__are_as_written(void **) {
                                 {"confirm", packet(PacketType::confirm)},
                                 {"welcome", packet(PacketType::welcome)},
                                 {"reset", packet(PacketType::reset)},
-                                {"bye", packet(PacketType::bye)}});
+                                {"bye", packet(PacketType::bye)},
+                                {"datagram", packet(PacketType::datagram)}});
   check_values("Packet flags", {{"ack_block", packet_flag::ack_block},
                                 {"checksummed", packet_flag::checksummed},
                                 {"ack_now", packet_flag::ack_now},

@@ -37,6 +37,8 @@ struct Config {
   // Empty turns in a row before the caller's processor is yielded; 0: adapt.
   std::uint32_t yield_after = 0;
 
+  bool datagrams = false; // of type FI_EP_DGRAM: see datagram.cpp
+
   std::uint64_t seed = 0; // not 0: tokens and secrets are reproducible (simulation)
 };
 

@@ -30,6 +30,16 @@ struct Dialling {
   bool excused = false; // what the process stood still for doesn't count, once
 };
 
+// Where datagrams for one fi_addr_t go.
+struct Target {
+  link::Port *port = nullptr;
+  link::PathId path = link::PathId::none;
+  bool up = false;
+  bool absent = false; // nobody was there; until somebody is, what is sent there is lost
+  int error = 0;       // why there can be no path
+  Time again_at{};     // not looked before
+};
+
 struct Conn : op::Peer {
   Conn(session::Gate &gate, wire::Token token, const Address &to, link::Port *via, bool lossless_)
       : address(to), port(via),

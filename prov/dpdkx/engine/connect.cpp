@@ -163,15 +163,19 @@ void Endpoint::Impl::end_dialling(Conn &c) {
 }
 
 bool Endpoint::Impl::set_path(Attachment &a, link::PathId path, const Conn *c) {
+  return name_path(a, path, c ? ConnTable::index_of(*c) : no_conn);
+}
+
+bool Endpoint::Impl::name_path(Attachment &a, link::PathId path, std::uint32_t number) {
   const auto i = static_cast<std::uint32_t>(path);
   if (a.by_path.size() <= i) {
-    if (!c)
+    if (number == no_conn)
       return true;
     if (!make_room(a.by_path, i + 1, spare))
       return false;
     a.by_path.resize(i + 1, no_conn);
   }
-  a.by_path[i] = c ? ConnTable::index_of(*c) : no_conn;
+  a.by_path[i] = number;
   return true;
 }
 
@@ -181,6 +185,10 @@ Conn *Endpoint::Impl::on_path(const Attachment &a, link::PathId path) const {
 }
 
 void Endpoint::Impl::on_path_event(Attachment &a, const link::PathEvent &e) {
+  if (config_.datagrams) {
+    on_target_event(a, e);
+    return;
+  }
   Conn *c = on_path(a, e.path);
   switch (e.kind) {
   case link::PathEventKind::accepted:
@@ -244,8 +252,10 @@ void Endpoint::Impl::on_hello(Attachment &a, const link::RxDatagram &d,
     ++statistics_.malformed;
     return;
   }
-  const wire::Challenge challenge =
+  wire::Challenge challenge =
       gate_.challenge(hello, a.port->source(d), a.port->traits().max_datagram, now_);
+  if (config_.datagrams) // there are no sessions here, in no version
+    challenge.version_min = challenge.version_max = wire::no_version;
   std::byte out[wire::packet_header_size + wire::challenge_size];
   wire::PacketHeader h;
   h.type = wire::PacketType::challenge;

@@ -103,6 +103,7 @@ void Endpoint::address_added(fi_addr_t addr, const Address &a) {
 }
 
 void Endpoint::address_removed(fi_addr_t addr) {
+  impl_->forget_target(addr);
   if (addr >= impl_->by_addr_.size() || !impl_->by_addr_[addr])
     return;
   auto &by_addr = impl_->by_addr_;

@@ -41,8 +41,12 @@ struct Links {
 struct Statistics {
   std::uint64_t turns = 0, rx_packets = 0, tx_packets = 0, resent = 0, duplicates = 0;
   std::uint64_t malformed = 0, bad_checksum = 0, unknown_token = 0, resets = 0;
+  std::uint64_t no_receive = 0; // datagrams that nobody had posted a receive for
   std::uint64_t messages_sent = 0, messages_received = 0, unexpected = 0, rendezvous = 0;
 };
+
+// What stands before the payload of a datagram: the packet's header, and a message frame with data.
+inline constexpr std::uint32_t datagram_overhead = 40;
 
 class Endpoint {
 public:
@@ -58,6 +62,10 @@ public:
   // 0; -FI_EAGAIN: no room now, make progress and come again; -FI_EINVAL: dest
   // is no address of the book. Errors after acceptance come as completions.
   ssize_t send(const op::SendRequest &);
+  // The same where Config::datagrams says so; `len` is at most max_datagram(). Also
+  // -FI_EHOSTUNREACH: no link leads there. (Where nobody is, it gets lost.)
+  ssize_t send_datagram(const op::SendRequest &);
+  std::size_t max_datagram() const;
   ssize_t receive(const op::ReceiveRequest &);
   // The same for a peer's registered memory.
   ssize_t rma(const op::RmaRequest &);

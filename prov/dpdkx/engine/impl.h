@@ -23,10 +23,13 @@ namespace dpdkx::engine {
 // A link with its port and the paths on it.
 struct Attachment {
   std::unique_ptr<link::Port> port;
-  std::vector<std::uint32_t> by_path; // index: path; the connection's number, or no_conn
+  std::vector<std::uint32_t> by_path; // index: path; the connection's number (datagrams: the
+                                      // target's), or no_conn
   bool dirty = false;                 // something has been committed since the last flush
 };
 inline constexpr std::uint32_t no_conn = 0xffffffff;
+
+std::size_t to_sockaddr(const Address &, std::byte (&out)[32]); // its size
 
 // Frames of an accepted packet, kept while the application was away.
 struct Backlog {
@@ -71,6 +74,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   // --- turn.cpp
   unsigned turn();
   unsigned poll(Attachment &);
+  void poll_paths(Attachment &);
   unsigned run_timers();
   void on_time(Conn &);
   Time due(const Conn &) const;
@@ -101,7 +105,8 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
     std::uint32_t head = 0; // bytes of header and ack block (written in place)
     std::uint32_t used = 0; // bytes of frames
   };
-  Attachment &attachment(const Conn &c) { return c.port == host_.port.get() ? host_ : device_; }
+  Attachment &attachment(const link::Port &p) { return &p == host_.port.get() ? host_ : device_; }
+  Attachment &attachment(const Conn &c) { return attachment(*c.port); }
   std::byte *begin_in_place(Conn &, std::uint32_t len);
   std::byte *begin_kept(Conn &, std::uint32_t len);
   void close_open();
@@ -131,8 +136,9 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void path_came_up(Conn &);
   [[gnu::cold]] void on_path_event(Attachment &, const link::PathEvent &);
   [[gnu::cold]] void on_path_gone(Attachment &, link::PathId, Conn *, int error);
-  bool set_path(Attachment &, link::PathId, const Conn *); // false: no memory
-  Conn *on_path(const Attachment &, link::PathId) const;   // null: nobody's
+  bool set_path(Attachment &, link::PathId, const Conn *);                 // false: no memory
+  static bool name_path(Attachment &, link::PathId, std::uint32_t number); // likewise
+  Conn *on_path(const Attachment &, link::PathId) const;                   // null: nobody's
   void end_dialling(Conn &);
   [[gnu::cold]] void on_hello(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
   [[gnu::cold]] void on_challenge(const wire::PacketHeader &, std::span<const std::byte>);
@@ -147,6 +153,20 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   Conn *known_life(wire::Incarnation, const Conn *other_than) const;
   bool join(Conn &alias);
   bool take_path(Conn &, Attachment &, const link::RxDatagram &);
+
+  // --- datagram.cpp
+  ssize_t send_datagram(const op::SendRequest &);
+  bool put_datagram(const Target &, const op::SendRequest &); // false: no room
+  int find_target(fi_addr_t, Target *&);
+  int seek(fi_addr_t, const Address &, Target &);
+  void on_target_event(Attachment &, const link::PathEvent &);
+  void forget_target(fi_addr_t);
+  void on_datagram_packet(Attachment &, const link::RxDatagram &, const wire::PacketHeader &,
+                          std::span<const std::byte> body);
+  void take_datagram(const Address &from, std::span<const std::byte> body);
+  void keep_datagram(const Address &from, std::span<const std::byte> body);
+  void take_kept(const Backlog &);
+  std::vector<Target> targets_; // index: fi_addr_t
 
   // --- fail.cpp
   [[gnu::cold]] void doom(Conn &, int error);

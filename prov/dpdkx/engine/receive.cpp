@@ -22,7 +22,8 @@ bool Endpoint::Impl::checksum_fits(Attachment &a, const link::RxDatagram &d,
                                    const wire::PacketHeader &h) {
   if (h.flags & wire::packet_flag::checksummed)
     return wire::verify({d.data, d.len});
-  const bool handshake = h.type != wire::PacketType::data && h.type != wire::PacketType::ack;
+  const bool handshake = h.type != wire::PacketType::data && h.type != wire::PacketType::ack &&
+                         h.type != wire::PacketType::datagram;
   return !handshake && !(config_.checksum && a.port->traits().checksum);
 }
 
@@ -71,7 +72,13 @@ void Endpoint::Impl::on_datagram(Attachment &a, const link::RxDatagram &d) {
 // Packets that belong to no session, or not yet.
 void Endpoint::Impl::on_handshake(Attachment &a, const link::RxDatagram &d,
                                   const wire::PacketHeader &h, std::span<const std::byte> body) {
+  if (config_.datagrams && h.type != wire::PacketType::hello &&
+      h.type != wire::PacketType::datagram)
+    return;
   switch (h.type) {
+  case wire::PacketType::datagram:
+    on_datagram_packet(a, d, h, body);
+    return;
   case wire::PacketType::hello:
     on_hello(a, d, body);
     return;
@@ -197,7 +204,9 @@ void Endpoint::Impl::run_backlog() {
   while (!backlog_.empty()) {
     const Backlog::Owner b(backlog_.pop_front());
     backlog_bytes_ -= b->len;
-    if (b->conn)
+    if (config_.datagrams)
+      take_kept(*b);
+    else if (b->conn)
       on_frames(*b->conn, {b->frames, b->len});
   }
   settle_later_.drain(conns_, [this](Conn &c) {

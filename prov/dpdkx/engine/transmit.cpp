@@ -325,7 +325,10 @@ int Endpoint::Impl::pull(op::Peer &p, std::span<const iovec> local, std::span<co
 }
 
 std::size_t Endpoint::Impl::raw_address(const op::Peer &p, std::byte (&out)[32]) const {
-  const Address &a = conn_of(p).address;
+  return to_sockaddr(conn_of(p).address, out);
+}
+
+std::size_t to_sockaddr(const Address &a, std::byte (&out)[32]) {
   if (a.is_v4()) {
     sockaddr_in in{};
     in.sin_family = AF_INET;

@@ -46,10 +46,13 @@ unsigned Endpoint::Impl::turn() {
   return work;
 }
 
-unsigned Endpoint::Impl::poll(Attachment &a) {
+void Endpoint::Impl::poll_paths(Attachment &a) {
   while (const unsigned n = a.port->poll_events(events_.data(), events_.size(), now_))
     [[unlikely]] for (unsigned i = 0; i < n; ++i) on_path_event(a, events_[i]);
+}
 
+unsigned Endpoint::Impl::poll(Attachment &a) {
+  poll_paths(a);
   const unsigned n = a.port->poll(burst_.data(), burst_.size());
   if (n == 0)
     return 0;

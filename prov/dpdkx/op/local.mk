@@ -4,6 +4,7 @@ op_sources = \
 	prov/dpdkx/op/atomic.h \
 	prov/dpdkx/op/completers.h \
 	prov/dpdkx/op/credit.cpp \
+	prov/dpdkx/op/datagram.cpp \
 	prov/dpdkx/op/memory.cpp \
 	prov/dpdkx/op/messenger.h \
 	prov/dpdkx/op/ops.h \

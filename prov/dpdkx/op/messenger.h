@@ -51,6 +51,11 @@ public:
     bool lossless, can_pull, rma;
   };
   void opened(Peer &, const Opening &);
+  // A datagram has left, which is all that its sender is told.
+  void datagram_sent(const SendRequest &);
+  // One has come. `raw_source`: a sockaddr, where `src` is unknown. False: nobody waits for it.
+  bool on_datagram(const wire::MessageFrame &, fi_addr_t src,
+                   std::span<const std::byte> raw_source);
   // False: the frame makes no sense; it has been ignored.
   bool on_frame(Peer &, const wire::Frame &);
   // What the peer told: noted at once; settle() ends the operations it ends.
@@ -191,6 +196,7 @@ private:
   struct Arrival {
     std::uint64_t total, placed, flags, tag, data;
     std::size_t base;
+    std::span<const std::byte> raw_source = {}; // of a datagram, where it has no fi_addr_t
   };
   void report_receive(const RxOp &, const Peer *, fi_addr_t src, const Arrival &, int error,
                       bool last);

@@ -280,11 +280,14 @@ void Messenger::report_receive(const RxOp &op, const Peer *p, fi_addr_t src, con
   const std::size_t over = a.total - a.placed;
   if (error == 0 && over)
     error = FI_ETRUNC;
-  std::byte raw[32];
-  std::size_t raw_size = 0;
-  if (error == 0 && completers_.source_err && src == FI_ADDR_NOTAVAIL && p) {
+  std::byte room[32];
+  std::span<const std::byte> raw = a.raw_source;
+  if (error == 0 && completers_.source_err && src == FI_ADDR_NOTAVAIL && (p || !raw.empty())) {
     error = FI_EADDRNOTAVAIL;
-    raw_size = outlet_.raw_address(*p, raw);
+    if (p)
+      raw = {room, outlet_.raw_address(*p, room)};
+  } else {
+    raw = {};
   }
   util_ext::Cntr *cntr = completers_.rx_cntr;
   if (error == 0) {
@@ -300,8 +303,8 @@ void Messenger::report_receive(const RxOp &op, const Peer *p, fi_addr_t src, con
                                     .olen = error == FI_ETRUNC ? over : 0,
                                     .err = error,
                                     .prov_errno = error,
-                                    .err_data = raw_size ? raw : nullptr,
-                                    .err_data_size = raw_size});
+                                    .err_data = raw.empty() ? nullptr : raw.data(),
+                                    .err_data_size = raw.size()});
   if (cntr)
     cntr->add_error(1);
 }

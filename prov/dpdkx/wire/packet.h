@@ -15,6 +15,7 @@
 namespace dpdkx::wire {
 
 inline constexpr std::uint8_t protocol_version = 1;
+inline constexpr std::uint8_t no_version = 255; // of endpoints that have no sessions
 
 enum class PacketType : std::uint8_t {
   data = 1,      // frames under a packet number; reliable
@@ -25,6 +26,7 @@ enum class PacketType : std::uint8_t {
   welcome = 6,   // body: Hello
   reset = 7,     // "no session has that token", body: Reset
   bye = 8,       // the session ends; body: ack block
+  datagram = 9,  // without a session; body: one message frame
 };
 
 namespace packet_flag {
