@@ -126,9 +126,9 @@ std::vector<Candidate> candidates(const Settings &settings, const fi_info *hints
 }
 
 // The candidate's info, if it fits the hints. 0, -FI_ENODATA, -FI_ENOMEM.
-int make_info(const Settings &settings, const Candidate &candidate, std::uint32_t api_version,
-              const fi_info *hints, const Wanted &wanted, InfoPtr &out) {
-  const InfoPtr base = base_info(candidate.name.c_str());
+int make_info(const Settings &settings, const Candidate &candidate, fi_ep_type type,
+              std::uint32_t api_version, const fi_info *hints, const Wanted &wanted, InfoPtr &out) {
+  const InfoPtr base = base_info(candidate.name.c_str(), type);
   const util_ext::Offer offer{
       .info = base.get(),
       .addr_formats = {FI_SOCKADDR, FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_ADDR_STR},
@@ -145,6 +145,16 @@ int make_info(const Settings &settings, const Candidate &candidate, std::uint32_
   return 0;
 }
 
+// Best first, of which the later can do no more than the first. Utility providers would build
+// reliable datagrams on connected endpoints, and libfabric lists theirs before ours: they get none,
+// unless the user has named one of them with this one.
+std::span<const fi_ep_type> types_for(std::uint64_t flags) {
+  static constexpr fi_ep_type types[] = {FI_EP_RDM, FI_EP_MSG};
+  constexpr std::uint64_t asked_by_layer = 1ULL << 59; // libfabric's OFI_CORE_PROV_ONLY
+  return (flags & asked_by_layer) && !layered_by_user() ? std::span(types).first(1)
+                                                        : std::span(types);
+}
+
 int find(std::uint32_t api_version, const char *node, const char *service, std::uint64_t flags,
          const fi_info *hints, fi_info **info) {
   if (!asked_for(hints)) {
@@ -154,9 +164,9 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
     return -FI_ENODATA;
   }
   // Layered providers ask for other types: no need to look further.
-  if (const unsigned type = hints && hints->ep_attr ? util_ext::raw(hints->ep_attr->type) : 0u;
-      type != FI_EP_UNSPEC && type != FI_EP_RDM)
-    return util_ext::refuse_hint(provider, "ep_attr->type", type, "this one is", FI_EP_RDM);
+  const unsigned asked_type = hints && hints->ep_attr ? util_ext::raw(hints->ep_attr->type) : 0u;
+  if (asked_type != FI_EP_UNSPEC && asked_type != FI_EP_RDM && asked_type != FI_EP_MSG)
+    return util_ext::refuse_hint(provider, "ep_attr->type", asked_type, "the best is", FI_EP_RDM);
   Settings settings;
   if (const int rc = current_settings(settings))
     return rc;
@@ -168,19 +178,24 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
                                  "allowed: 'host', or an entry of FI_DPDKX_DEVICE");
   InfoPtr list;
   fi_info *last = nullptr;
-  for (const Candidate &candidate : candidates(settings, hints, wanted)) {
-    InfoPtr found;
-    const int rc = make_info(settings, candidate, api_version, hints, wanted, found);
-    if (rc == -FI_ENODATA)
+  const std::vector<Candidate> domains = candidates(settings, hints, wanted);
+  for (const fi_ep_type type : types_for(flags)) {
+    if (asked_type == FI_EP_UNSPEC ? type != FI_EP_RDM && !list : asked_type != type)
       continue;
-    if (rc)
-      return rc;
-    fi_info *next = found.release();
-    if (last)
-      last->next = next;
-    else
-      list.reset(next);
-    last = next;
+    for (const Candidate &candidate : domains) {
+      InfoPtr found;
+      const int rc = make_info(settings, candidate, type, api_version, hints, wanted, found);
+      if (rc == -FI_ENODATA)
+        continue;
+      if (rc)
+        return rc;
+      fi_info *next = found.release();
+      if (last)
+        last->next = next;
+      else
+        list.reset(next);
+      last = next;
+    }
   }
   *info = list.release();
   return *info ? 0 : -FI_ENODATA;
