@@ -64,6 +64,11 @@ fabric_and_domain::fabric_and_domain(info_ptr chosen) : info(std::move(chosen)) 
   CHECK_OK(fi_domain(fabric.get(), info.get(), domain.out(), nullptr));
 }
 
+fabric_and_domain::fabric_and_domain(fid_fabric *others, info_ptr chosen)
+    : info(std::move(chosen)) {
+  CHECK_OK(fi_domain(others, info.get(), domain.out(), nullptr));
+}
+
 bytes name_of(fid_ep *ep) {
   std::size_t size = 0;
   const int rc = fi_getname(&ep->fid, nullptr, &size);

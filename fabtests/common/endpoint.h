@@ -51,6 +51,7 @@ struct fabric_and_domain {
   owned_fid<fid_domain> domain;
 
   explicit fabric_and_domain(info_ptr chosen);
+  fabric_and_domain(fid_fabric *others, info_ptr chosen); // in a fabric that somebody else owns
   fid_domain *operator*() const { return domain.get(); }
 };
 

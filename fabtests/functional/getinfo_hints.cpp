@@ -48,7 +48,7 @@ void put_key(std::uint8_t *&key, std::size_t &size, std::uint64_t value) {
 constexpr row impossible[] = {
     {"caps", unknown_bit, FIELD(caps)},
     {"addr_format", 9999, FIELD(addr_format)},
-    {"ep_attr->type", FI_EP_MSG, ENUM(ep_attr->type)},
+    {"ep_attr->type", FI_EP_SOCK_STREAM, ENUM(ep_attr->type)},
     {"ep_attr->type", 99, ENUM(ep_attr->type)},
     {"ep_attr->protocol", 9999, FIELD(ep_attr->protocol)},
     {"ep_attr->protocol_version", 0xffffffff, FIELD(ep_attr->protocol_version)},
@@ -56,7 +56,6 @@ constexpr row impossible[] = {
     {"ep_attr->tx_ctx_cnt", 2, FIELD(ep_attr->tx_ctx_cnt)},
     {"ep_attr->tx_ctx_cnt", FI_SHARED_CONTEXT, FIELD(ep_attr->tx_ctx_cnt)},
     {"ep_attr->rx_ctx_cnt", 2, FIELD(ep_attr->rx_ctx_cnt)},
-    {"ep_attr->rx_ctx_cnt", FI_SHARED_CONTEXT, FIELD(ep_attr->rx_ctx_cnt)},
     {"ep_attr->auth_key_size", 1 << 20,
      [](fi_info &h, std::uint64_t v) {
        put_key(h.ep_attr->auth_key, h.ep_attr->auth_key_size, v);

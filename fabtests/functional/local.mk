@@ -11,6 +11,7 @@ libfabtests_la_SOURCES = \
 	fabtests/common/channel.cpp fabtests/common/channel.h \
 	fabtests/common/check.cpp fabtests/common/check.h \
 	fabtests/common/completion.cpp fabtests/common/completion.h \
+	fabtests/common/connected.cpp fabtests/common/connected.h \
 	fabtests/common/endpoint.cpp fabtests/common/endpoint.h \
 	fabtests/common/forms.cpp fabtests/common/forms.h \
 	fabtests/common/hub.cpp fabtests/common/hub.h \
@@ -35,6 +36,7 @@ functional_programs = \
 	fabtests/functional/atomic \
 	fabtests/functional/av \
 	fabtests/functional/busy \
+	fabtests/functional/cm \
 	fabtests/functional/cntr \
 	fabtests/functional/completion_level \
 	fabtests/functional/cq \
@@ -59,6 +61,7 @@ functional_programs = \
 	fabtests/functional/rma \
 	fabtests/functional/settings \
 	fabtests/functional/source \
+	fabtests/functional/srx \
 	fabtests/functional/tagged \
 	fabtests/functional/teardown \
 	fabtests/functional/threads \
@@ -78,6 +81,8 @@ fabtests_functional_av_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_av_LDADD = $(functional_libs)
 fabtests_functional_busy_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_busy_LDADD = $(functional_libs)
+fabtests_functional_cm_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_cm_LDADD = $(functional_libs)
 fabtests_functional_cntr_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_cntr_LDADD = $(functional_libs)
 fabtests_functional_completion_level_CPPFLAGS = $(fabtests_cppflags)
@@ -127,6 +132,8 @@ fabtests_functional_settings_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_settings_LDADD = $(functional_libs)
 fabtests_functional_source_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_source_LDADD = $(functional_libs)
+fabtests_functional_srx_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_srx_LDADD = $(functional_libs)
 fabtests_functional_tagged_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_tagged_LDADD = $(functional_libs)
 fabtests_functional_tagged_SOURCES = fabtests/functional/tagged.cpp $(functional_transfer)

@@ -101,6 +101,15 @@ void frame_again(const Frame &f, std::span<const std::byte> from) {
     require_sound(f.atomic.targets);
     require_same(in, encoded(f.atomic, max_atomic_frame_size), {});
     break;
+  case FrameType::connect:
+  case FrameType::accept:
+  case FrameType::ready:
+  case FrameType::reject:
+  case FrameType::shutdown:
+    require(f.connection.type == f.type && f.connection.len <= max_connection_data);
+    read_all(f.connection.payload, f.connection.len);
+    require_same(in, encoded(f.connection, connection_frame_size), {});
+    break;
   default:
     std::abort();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/address_format.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
 #include <rdma/fi_errno.h>
@@ -74,6 +75,17 @@ AddressBytes write_address(std::uint32_t format, const Address &address) {
   const util_ext::SockAddr sa =
       format == FI_SOCKADDR_IN6 ? to_sockaddr_in6(address) : to_sockaddr(address);
   return bytes_of(&sa, util_ext::size_of(sa));
+}
+
+int give_name(std::uint32_t format, const Address &address, void *to, std::size_t *len) {
+  const AddressBytes bytes = write_address(format, address);
+  if (bytes.empty())
+    return -FI_EADDRNOTAVAIL;
+  const std::size_t room = *len;
+  if (const std::size_t n = std::min(room, bytes.size()))
+    std::memcpy(to, bytes.data(), n);
+  *len = bytes.size();
+  return room < bytes.size() ? -FI_ETOOSMALL : 0;
 }
 
 } // namespace dpdkx

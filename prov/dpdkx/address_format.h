@@ -28,4 +28,7 @@ int read_address(std::uint32_t format, const void *from, std::size_t len, Addres
 // Empty: the format can't hold it (an IPv6 address as FI_SOCKADDR_IN).
 AddressBytes write_address(std::uint32_t format, const Address &);
 
+// The same for fi_getname and its like: as much as there is room for. 0 or a negative FI_E*.
+int give_name(std::uint32_t format, const Address &, void *to, std::size_t *len);
+
 } // namespace dpdkx

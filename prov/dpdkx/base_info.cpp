@@ -34,8 +34,8 @@ std::uint64_t largest(const char *name) {
   return 0;
 }
 
-void fill_tx(fi_tx_attr &tx) {
-  tx.caps = offered_caps & util_ext::detail::tx_caps;
+void fill_tx(fi_tx_attr &tx, std::uint64_t caps) {
+  tx.caps = caps & util_ext::detail::tx_caps;
   tx.op_flags = flags::tx_defaults;
   tx.msg_order = offered_order;
   tx.inject_size = largest("inject_size");
@@ -44,16 +44,16 @@ void fill_tx(fi_tx_attr &tx) {
   tx.rma_iov_limit = op::max_targets;
 }
 
-void fill_rx(fi_rx_attr &rx) {
-  rx.caps = offered_caps & util_ext::detail::rx_caps;
+void fill_rx(fi_rx_attr &rx, std::uint64_t caps) {
+  rx.caps = caps & util_ext::detail::rx_caps;
   rx.op_flags = flags::rx_defaults;
   rx.msg_order = offered_order;
   rx.size = largest("rx_size");
   rx.iov_limit = op::max_iov;
 }
 
-void fill_ep(fi_ep_attr &ep) {
-  ep.type = FI_EP_RDM;
+void fill_ep(fi_ep_attr &ep, fi_ep_type type) {
+  ep.type = type;
   ep.protocol = wire_protocol;
   ep.protocol_version = wire::protocol_version;
   ep.max_msg_size = max_message;
@@ -81,6 +81,7 @@ void fill_domain(fi_domain_attr &domain, const char *name) {
   domain.rx_ctx_cnt = many;
   domain.max_ep_tx_ctx = 1;
   domain.max_ep_rx_ctx = 1;
+  domain.max_ep_srx_ctx = many;
   domain.cntr_cnt = many;
   domain.mr_iov_limit = op::max_iov;
   domain.mr_cnt = many;
@@ -90,15 +91,15 @@ void fill_domain(fi_domain_attr &domain, const char *name) {
 
 } // namespace
 
-InfoPtr base_info(const char *domain) {
+InfoPtr base_info(const char *domain, fi_ep_type type) {
   InfoPtr info(fi_allocinfo());
   if (!info)
     throw std::bad_alloc();
-  info->caps = offered_caps;
+  info->caps = type == FI_EP_MSG ? connected_caps : offered_caps;
   info->addr_format = FI_SOCKADDR_IN;
-  fill_tx(*info->tx_attr);
-  fill_rx(*info->rx_attr);
-  fill_ep(*info->ep_attr);
+  fill_tx(*info->tx_attr, info->caps);
+  fill_rx(*info->rx_attr, info->caps);
+  fill_ep(*info->ep_attr, type);
   fill_domain(*info->domain_attr, domain);
   info->fabric_attr->name = duplicate(fabric_name);
   info->fabric_attr->prov_version = provider_version;

@@ -4,16 +4,13 @@
 #pragma once
 
 #include "dpdkx/settings.h"
+#include "util_ext/eq.h"
 
-#include <memory>
 #include <rdma/fabric.h>
 
 namespace dpdkx {
 
-struct FreeInfo {
-  void operator()(fi_info *info) const { fi_freeinfo(info); }
-};
-using InfoPtr = std::unique_ptr<fi_info, FreeInfo>;
+using util_ext::InfoPtr;
 
 // The protocol between endpoints (wire/protocol.md), as fi_ep_attr names it:
 // the highest bit marks a provider's own.
@@ -36,9 +33,13 @@ inline constexpr std::uint64_t offered_order =
     FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |
     FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
 
+// What makes sense with one peer only, and without an AV.
+inline constexpr std::uint64_t connected_caps =
+    offered_caps & ~(FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR);
+
 // All that may be asked for, without addresses. Sizes are the largest, see
 // set_sizes(). Throws std::bad_alloc.
-InfoPtr base_info(const char *domain);
+InfoPtr base_info(const char *domain, fi_ep_type = FI_EP_RDM);
 
 // The same with endpoints for datagrams, which hold so many bytes.
 InfoPtr datagram_info(const char *domain, std::size_t max_msg_size);

@@ -3,6 +3,7 @@
 
 #include "dpdkx/ep.h"
 #include "dpdkx/provider.h"
+#include "dpdkx/srx.h"
 #include "util_ext/av.h"
 #include "util_ext/cntr.h"
 #include "util_ext/cq.h"
@@ -43,6 +44,10 @@ int open_endpoint2(fid_domain *domain, fi_info *info, fid_ep **ep, std::uint64_t
   return flags ? -FI_EINVAL : open_endpoint(domain, info, ep, context); // no peer transfers
 }
 
+int open_srx(fid_domain *domain, fi_rx_attr *attr, fid_ep **srx, void *context) {
+  return util_ext::guard([&] { return SharedRx::open(Domain::from(domain), attr, srx, context); });
+}
+
 int control_domain(struct fid *, int command, void *arg) {
   switch (command) {
   case FI_MAP_RAW_MR:
@@ -56,16 +61,23 @@ int control_domain(struct fid *, int command, void *arg) {
   }
 }
 
+// Whoever reads an event queue drives connected endpoints, and event queues are not the domain's.
+fi_threading threading_of(const fi_info &info) {
+  const bool connected = info.ep_attr && info.ep_attr->type == FI_EP_MSG;
+  return connected ? FI_THREAD_SAFE : info.domain_attr->threading;
+}
+
 } // namespace
 
 Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device> device,
                void *context)
-    : util_ext::Domain(dpdkx::provider, info.domain_attr->threading,
-                       info.domain_attr->data_progress, fabric.api_version(), info.addr_format),
+    : util_ext::Domain(dpdkx::provider, threading_of(info), info.domain_attr->data_progress,
+                       fabric.api_version(), info.addr_format),
       handle_{{}, *this}, fabric_(fabric), device_(std::move(device)),
-      traffic_class_(info.domain_attr->tclass), owner_(getpid()),
-      wait_(endpoints_, device_ != nullptr), idle_(fabric.settings().engine.yield_after),
-      pollers_idle_(fabric.settings().engine.yield_after) {
+      traffic_class_(info.domain_attr->tclass), owner_(getpid()), wait_(endpoints_),
+      idle_(fabric.settings().engine.yield_after),
+      pollers_idle_(fabric.settings().engine.yield_after),
+      service_(endpoints_, fabric.settings().service_tick) {
   static fi_ops fid_ops = [] {
     auto t = util_ext::all_missing<fi_ops>();
     t.close = close;
@@ -82,6 +94,7 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
     t.poll_open = open_poll_set;
     t.endpoint = open_endpoint;
     t.endpoint2 = open_endpoint2;
+    t.srx_ctx = open_srx;
     return t;
   }();
   handle_.fid = {FI_CLASS_DOMAIN, context, &fid_ops};
@@ -183,28 +196,21 @@ bool Domain::linger(engine::Endpoint &endpoint) {
 // ---- threads
 
 int Domain::start_threads() {
-  int rc = 0;
+  if (!auto_progress())
+    return device_ ? service_.start() : 0;
   std::string error;
-  if (auto_progress())
-    rc = progress_thread_.start(
-        "dpdkx-progress", settings().progress_cpu, [this] { run_progress(); }, error);
-  else if (device_)
-    rc = service_thread_.start(
-        "dpdkx-service", -1, [this] { run_service(); }, error);
+  const int rc = progress_thread_.start(
+      "dpdkx-progress", settings().progress_cpu, [this] { run_progress(); }, error);
   if (rc)
     FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN, "%s\n", error.c_str());
   return rc;
 }
 
 void Domain::stop_threads() {
-  {
-    const std::lock_guard lock(stop_mutex_);
-    stopping_.store(true);
-  }
-  stop_signal_.notify_all();
+  stopping_.store(true);
   wait_.kick();
   progress_thread_.join();
-  service_thread_.join();
+  service_.stop();
 }
 
 // Polls for a while after the last thing happened, then sleeps. The while grows
@@ -236,25 +242,6 @@ void Domain::sleep_until_something() {
   if (wait_.arm() && !stopping_.load())
     poll(&readable, 1, -1);
   wait_.disarm();
-}
-
-void Domain::run_service() {
-  std::unique_lock lock(stop_mutex_);
-  while (
-      !stop_signal_.wait_for(lock, settings().service_tick, [this] { return stopping_.load(); })) {
-    lock.unlock();
-    service_idle_endpoints();
-    lock.lock();
-  }
-}
-
-void Domain::service_idle_endpoints() {
-  const Time now = SystemClock::instance().now();
-  endpoints_.for_each(true, [&](engine::Endpoint &endpoint) {
-    const std::unique_lock lock(endpoint.mutex(), std::try_to_lock);
-    if (lock && now - endpoint.last_turn() >= settings().service_tick)
-      endpoint.service();
-  });
 }
 
 } // namespace dpdkx

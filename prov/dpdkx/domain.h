@@ -11,12 +11,11 @@
 #include "dpdkx/endpoint_set.h"
 #include "dpdkx/fabric.h"
 #include "dpdkx/idle.h"
+#include "dpdkx/idle_service.h"
 #include "util_ext/domain.h"
 #include "util_ext/eq.h"
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <sys/types.h>
 
 namespace dpdkx {
@@ -63,8 +62,6 @@ private:
   bool turn_all();
   void run_progress();
   void sleep_until_something();
-  void run_service();
-  void service_idle_endpoints();
 
   static int close(struct fid *);
   static int bind(struct fid *, struct fid *, std::uint64_t flags);
@@ -80,10 +77,9 @@ private:
   Idle idle_;
   Idle pollers_idle_; // of callers who leave progress to the thread
 
-  Background progress_thread_, service_thread_;
+  Background progress_thread_;
   std::atomic<bool> stopping_{false};
-  std::mutex stop_mutex_;
-  std::condition_variable stop_signal_;
+  IdleService service_;
 };
 
 // The device that the info's domain stands for: opened, or none for the host

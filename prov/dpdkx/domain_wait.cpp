@@ -108,7 +108,7 @@ bool DomainWait::arm_endpoint(engine::Endpoint &endpoint, Time &deadline) {
   const std::lock_guard lock(endpoint.mutex());
   const bool quiet = endpoint.arm();
   deadline = std::min(deadline, endpoint.deadline());
-  if (device_ && endpoint.device_wait_fd() < 0)
+  if (endpoint.has_device() && endpoint.device_wait_fd() < 0)
     deadline = std::min(deadline, SystemClock::instance().now() + blind_poll);
   return quiet;
 }

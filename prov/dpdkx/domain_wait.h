@@ -14,8 +14,7 @@ namespace dpdkx {
 
 class DomainWait final : public util_ext::WaitSource {
 public:
-  // `device`: the endpoints have a device's port besides the host's.
-  DomainWait(EndpointSet &endpoints, bool device) : endpoints_(endpoints), device_(device) {}
+  explicit DomainWait(EndpointSet &endpoints) : endpoints_(endpoints) {}
   virtual ~DomainWait();
   DomainWait(const DomainWait &) = delete;
 
@@ -45,7 +44,6 @@ private:
   void disarm_all();
 
   EndpointSet &endpoints_;
-  const bool device_;
   std::mutex mutex_;
   int epoll_ = -1, timer_ = -1;
   util_ext::Event kick_;

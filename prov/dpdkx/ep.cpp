@@ -3,6 +3,7 @@
 
 #include "dpdkx/base_info.h"
 #include "dpdkx/key_digest.h"
+#include "dpdkx/links.h"
 #include "dpdkx/provider.h"
 #include "util_ext/info.h"
 #include "util_ext/ops.h"
@@ -39,17 +40,6 @@ int foreign(const char *what, const char *owner) {
   return -FI_EINVAL;
 }
 
-wire::KeyDigest key_of(const fi_info &info, const wire::KeyDigest &setting) {
-  const auto digest = [](const std::uint8_t *key, std::size_t len) {
-    return key_digest(std::as_bytes(std::span(key, len)));
-  };
-  if (info.ep_attr->auth_key && info.ep_attr->auth_key_size)
-    return digest(info.ep_attr->auth_key, info.ep_attr->auth_key_size);
-  if (info.domain_attr && info.domain_attr->auth_key && info.domain_attr->auth_key_size)
-    return digest(info.domain_attr->auth_key, info.domain_attr->auth_key_size);
-  return setting;
-}
-
 // Capabilities that an application left out imply all that are about sending, receiving, and so on.
 std::uint64_t all_caps(std::uint64_t caps) {
   return util_ext::detail::with_modifiers(caps, util_ext::detail::msg_modifiers |
@@ -74,10 +64,11 @@ constexpr CounterSlot counter_slots[] = {
 int check_info(const fi_info *info) {
   if (!info || !info->ep_attr || !info->tx_attr || !info->rx_attr)
     return -FI_EINVAL;
-  const bool datagrams = info->ep_attr->type == FI_EP_DGRAM;
-  if (info->ep_attr->type != FI_EP_RDM && !datagrams) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL, "endpoint type %d; allowed: FI_EP_RDM, FI_EP_DGRAM\n",
-            static_cast<int>(info->ep_attr->type));
+  const unsigned type = util_ext::raw(info->ep_attr->type);
+  const bool datagrams = type == FI_EP_DGRAM;
+  if (type != FI_EP_RDM && type != FI_EP_MSG && !datagrams) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "endpoint type %u; allowed: FI_EP_RDM, FI_EP_MSG, FI_EP_DGRAM\n", type);
     return -FI_EINVAL;
   }
   if (datagrams && info->caps & ~datagram_caps) {
@@ -93,8 +84,10 @@ int check_info(const fi_info *info) {
             info->addr_format);
     return -FI_EINVAL;
   }
-  if (info->ep_attr->tx_ctx_cnt > 1 || info->ep_attr->rx_ctx_cnt > 1)
-    return -FI_EINVAL; // neither scalable nor shared contexts
+  if (info->ep_attr->tx_ctx_cnt > 1 ||
+      (info->ep_attr->rx_ctx_cnt > 1 &&
+       (datagrams || info->ep_attr->rx_ctx_cnt != FI_SHARED_CONTEXT)))
+    return -FI_EINVAL; // neither scalable nor shared ones, but for receives
   if (const int rc = flags::check(info->tx_attr->op_flags,
                                   datagrams ? flags::dgram_tx_defaults : flags::tx_defaults))
     return rc;
@@ -107,7 +100,7 @@ int check_info(const fi_info *info) {
 
 EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
     : fid_ep(), endpoint(endpoint),
-      any_source(endpoint.caps_ & FI_DIRECTED_RECV ? 0 : FI_ADDR_UNSPEC),
+      any_source(endpoint.caps_ & FI_DIRECTED_RECV && !endpoint.connection_ ? 0 : FI_ADDR_UNSPEC),
       tx_defaults(endpoint.tx_op_flags_), rx_defaults(endpoint.rx_op_flags_) {
   static fi_ops fid_ops = [] {
     auto t = util_ext::all_missing<fi_ops>();
@@ -123,7 +116,7 @@ EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
   static fi_ops_collective no_collective = util_ext::all_missing<fi_ops_collective>();
   fid = {FI_CLASS_EP, context, &fid_ops};
   ops = &ep_ops;
-  cm = &cm_ops;
+  cm = endpoint.connection_ ? &connected_cm_ops : &cm_ops;
   msg = !(endpoint.caps_ & FI_MSG)      ? &no_msg
         : endpoint.type_ == FI_EP_DGRAM ? &datagram_ops
                                         : &msg_ops;
@@ -157,7 +150,11 @@ int Endpoint::open(Domain &domain, const fi_info *info, fid_ep **out, void *cont
     FI_WARN(&provider, FI_LOG_EP_CTRL, "the source address is not in the format it should have\n");
     return -FI_EINVAL;
   }
-  auto *endpoint = new Endpoint(domain, *info, source);
+  EpConnection::Origin origin;
+  if (info->ep_attr->type == FI_EP_MSG)
+    if (const int rc = EpConnection::open(domain.fabric(), *info, origin))
+      return rc;
+  auto *endpoint = new Endpoint(domain, *info, source, std::move(origin));
   try {
     *out = new EndpointHandle(*endpoint, context);
   } catch (...) {
@@ -167,14 +164,24 @@ int Endpoint::open(Domain &domain, const fi_info *info, fid_ep **out, void *cont
   return 0;
 }
 
-Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source)
+Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source,
+                   EpConnection::Origin origin)
     : domain_(domain), inject_size_(info.tx_attr->inject_size), caps_(all_caps(info.caps)),
       type_(info.ep_attr->type), format_(info.addr_format),
       tx_size_(info.tx_attr->size ? info.tx_attr->size : domain.settings().engine.tx_size),
       rx_size_(info.rx_attr->size ? info.rx_attr->size : domain.settings().engine.rx_size),
       tx_op_flags_(info.tx_attr->op_flags), rx_op_flags_(info.rx_attr->op_flags),
+      shares_rx_(info.ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT),
       traffic_class_(info.tx_attr->tclass ? info.tx_attr->tclass : domain.traffic_class()),
-      key_(key_of(info, domain.settings().engine.session.key)), source_(source) {
+      key_(key_of(info, domain.settings().engine.session.key)),
+      connection_(std::move(origin.connection)),
+      source_(origin.any_place ? source : origin.place.self) {
+  // Ports belong to their device, which the domain keeps.
+  if (origin.placed && origin.place.device.get() == domain.device()) {
+    self_ = origin.place.self;
+    links_ = std::move(origin.place.links);
+    linked_ = true;
+  }
   completers_.regions = &domain_.regions;
   completers_.remote_rights = caps_ & (FI_REMOTE_READ | FI_REMOTE_WRITE);
   completers_.source = caps_ & FI_SOURCE;
@@ -192,6 +199,10 @@ Endpoint::~Endpoint() {
 }
 
 int Endpoint::close(EndpointHandle *handle) {
+  if (connection_ && engine_ && !domain_.inherited() && handles_ > 1) {
+    const std::lock_guard lock(engine_->mutex());
+    connection_->forget(&handle->fid);
+  }
   if (eq_)
     eq_->forget(&handle->fid);
   delete handle;
@@ -210,12 +221,22 @@ int Endpoint::close(EndpointHandle *handle) {
   }
   if (engine && inherited) {
     (void)engine.release(); // the parent's
+    (void)connection_.release();
   } else if (engine) {
     domain_.stop(*engine);
+    if (connection_)
+      domain_.fabric().leave(domain_);
+    if (srx_)
+      srx_->leave(*engine);
+    // Of shared receives the lock covers its end, too.
     const std::unique_lock lock(engine->mutex());
     engine->close();
+    if (srx_)
+      engine.reset();
   }
   engine.reset();
+  if (connection_ && eq_ && connection_->subject())
+    eq_->forget(connection_->subject()); // what has happened since
   delete this;
   return 0;
 }
@@ -237,8 +258,18 @@ int Endpoint::bind(struct fid *other, std::uint64_t flags) {
     return &cntr.domain() == &domain_ ? bind_cntr(cntr, flags) : foreign("counter", "domain");
   }
   case FI_CLASS_AV: {
+    if (connection_) {
+      FI_WARN(&provider, FI_LOG_EP_CTRL,
+              "bind: an address vector; allowed for FI_EP_MSG: none, it has one peer\n");
+      return -FI_EINVAL;
+    }
     util_ext::Av &av = *util_ext::Av::from(other);
     return &av.domain() == &domain_ ? bind_av(av) : foreign("address vector", "domain");
+  }
+  case FI_CLASS_SRX_CTX: {
+    SharedRx &srx = SharedRx::from(other);
+    return &srx.domain() == &domain_ ? bind_srx(srx, flags)
+                                     : foreign("shared receive context", "domain");
   }
   case FI_CLASS_EQ: {
     util_ext::Eq &eq = *util_ext::Eq::from(other);
@@ -269,6 +300,7 @@ int Endpoint::bind_cq(util_ext::Cq &cq, std::uint64_t flags) {
   }
   if (flags & FI_RECV) {
     completers_.rx_cq = &cq;
+    receives_to_ = srx_ ? nullptr : &cq;
     selective_rx_ = selective;
     cq.acquire();
   }
@@ -312,7 +344,22 @@ int Endpoint::bind_eq(util_ext::Eq &eq) {
   return 0;
 }
 
+int Endpoint::bind_srx(SharedRx &srx, std::uint64_t flags) {
+  if (srx_)
+    return taken("a shared receive context");
+  if (flags)
+    return -FI_EINVAL;
+  srx_ = util_ext::Hold(srx);
+  receives_to_ = nullptr;
+  return 0;
+}
+
 int Endpoint::check_bindings() const {
+  if (shares_rx_ && !srx_) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "enable: rx_ctx_cnt is FI_SHARED_CONTEXT, and no shared receive context is bound\n");
+    return -FI_EOPBADSTATE;
+  }
   // An endpoint that peers access, and no more, completes nothing.
   constexpr std::uint64_t initiates = FI_SEND | FI_READ | FI_WRITE;
   const bool all = !(caps_ & (initiates | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE));
@@ -323,7 +370,7 @@ int Endpoint::check_bindings() const {
     FI_WARN(&provider, FI_LOG_EP_CTRL, "enable: no completion queue is bound with %s\n", missing);
     return -FI_ENOCQ;
   }
-  if (!av_) {
+  if (!av_ && !connection_) {
     FI_WARN(&provider, FI_LOG_EP_CTRL, "enable: no address vector is bound\n");
     return -FI_ENOAV;
   }
@@ -342,13 +389,32 @@ int Endpoint::enable() {
   const engine::AddressBook &book = *this;
   auto engine = std::make_unique<engine::Endpoint>(engine_config(), SystemClock::instance(), self_,
                                                    std::move(links_), book, completers_);
-  engine->set_min_multi_recv(min_multi_recv_);
   datagram_limit_ = engine->max_datagram();
+  if (!srx_)
+    engine->set_min_multi_recv(min_multi_recv_);
+  if (connection_)
+    if (const int rc = engine->set_connection(*connection_))
+      return rc;
+  if (srx_)
+    srx_->join(*engine, selective_rx_);
   {
     const std::lock_guard lock(engine_guard_);
     engine_ = std::move(engine);
   }
   domain_.start(*engine_);
+  if (connection_)
+    domain_.fabric().enter(domain_);
+  return 0;
+}
+
+int Endpoint::open_links() {
+  if (linked_)
+    return 0;
+  if (const int rc = dpdkx::open_links(domain_.settings(), domain_.device(), source_,
+                                       traffic_class_, links_, self_))
+    return rc;
+  linked_ = true;
+  FI_INFO(&provider, FI_LOG_EP_CTRL, "endpoint at %s\n", to_string(self_).c_str());
   return 0;
 }
 
@@ -382,14 +448,14 @@ void Endpoint::address_removed(fi_addr_t index, const util_ext::SockAddr &) {
 }
 
 bool Endpoint::lookup(fi_addr_t index, Address &out) const {
-  const util_ext::SockAddr *address = av_->lookup(index);
+  const util_ext::SockAddr *address = av_ ? av_->lookup(index) : nullptr;
   if (address)
     out = to_address(*address);
   return address != nullptr;
 }
 
 fi_addr_t Endpoint::reverse(const Address &address) const {
-  return av_->reverse(to_sockaddr(address));
+  return av_ ? av_->reverse(to_sockaddr(address)) : FI_ADDR_NOTAVAIL;
 }
 
 // ---- calls that can't be made
@@ -398,6 +464,11 @@ ssize_t Endpoint::refuse(std::uint64_t direction) const {
   if (!engine_) {
     FI_WARN(&provider, FI_LOG_EP_DATA, "the endpoint is not enabled\n");
     return -FI_EOPBADSTATE;
+  }
+  if (direction == FI_RECV && srx_) {
+    FI_WARN(&provider, FI_LOG_EP_DATA,
+            "receives are posted to the shared receive context that the endpoint is bound to\n");
+    return -FI_EOPNOTSUPP;
   }
   FI_WARN(&provider, FI_LOG_EP_DATA, "no completion queue is bound with %s\n",
           direction == FI_SEND ? "FI_TRANSMIT" : "FI_RECV");

@@ -6,14 +6,16 @@
 // Applications hold handles: the endpoint's own, and its aliases (fi_ep_alias),
 // which differ in their default flags only.
 //
-// Files: ep.cpp life and bindings, ep_links.cpp address and ports, ep_cm.cpp
-// names, ep_options.cpp options, flags, aliases, ep_messages.cpp, ep_rma.cpp,
-// ep_atomic.cpp and ep_data.h the data calls.
+// Files: ep.cpp life and bindings, ep_cm.cpp
+// names, ep_connection.cpp connections, ep_options.cpp options, flags, aliases, ep_messages.cpp,
+// ep_rma.cpp, ep_atomic.cpp and ep_data.h the data calls.
 #pragma once
 
 #include "dpdkx/address_format.h"
 #include "dpdkx/domain.h"
+#include "dpdkx/ep_connection.h"
 #include "dpdkx/op_flags.h"
+#include "dpdkx/srx.h"
 #include "util_ext/av.h"
 #include "util_ext/cntr.h"
 #include "util_ext/cq.h"
@@ -58,6 +60,13 @@ public:
   int set_name(const void *, std::size_t len);
   int get_name(void *, std::size_t *len);
 
+  // Connections: FI_EP_MSG only.
+  int connect(EndpointHandle &, const void *addr, const void *data, std::size_t len);
+  int accept(EndpointHandle &, const void *data, std::size_t len);
+  int shutdown();
+  int get_peer(void *, std::size_t *len);
+  bool connects() const { return connection_ != nullptr; }
+
   int set_option(int name, const void *value, std::size_t len);
   int get_option(int name, void *value, std::size_t *len);
   int alias(EndpointHandle &of, std::uint64_t flags, struct fid **);
@@ -81,7 +90,7 @@ public:
   bool selective_receive() const { return selective_rx_; }
 
 private:
-  Endpoint(Domain &, const fi_info &, const Address &source);
+  Endpoint(Domain &, const fi_info &, const Address &source, EpConnection::Origin);
   friend struct EndpointHandle;
 
   // To the engine, what completes with FI_TRANSMIT.
@@ -91,11 +100,11 @@ private:
   int bind_cntr(util_ext::Cntr &, std::uint64_t flags);
   int bind_av(util_ext::Av &);
   int bind_eq(util_ext::Eq &);
+  int bind_srx(SharedRx &, std::uint64_t flags);
   int check_bindings() const;
+  int prepare_connection(EndpointHandle &, const void *data, std::size_t len);
 
   int open_links(); // unless they are open
-  int open_host_only();
-  int open_with_device();
   engine::Config engine_config() const;
 
   // util_ext::AvListener
@@ -113,10 +122,12 @@ private:
   const fi_ep_type type_;
   std::size_t datagram_limit_ = 0; // FI_EP_DGRAM, from enable on
   bool selective_tx_ = false, selective_rx_ = false;
+  util_ext::Cq *receives_to_ = nullptr; // rx_cq, where receives are posted to the endpoint itself
 
   const std::uint32_t format_; // of addresses
   const std::size_t tx_size_, rx_size_;
   const std::uint64_t tx_op_flags_, rx_op_flags_;
+  const bool shares_rx_;
   const std::uint32_t traffic_class_;
   wire::KeyDigest key_;
   std::size_t min_multi_recv_ = 64;
@@ -125,10 +136,12 @@ private:
   std::vector<util_ext::Hold<util_ext::Cntr>> cntrs_;
   util_ext::Av *av_ = nullptr;
   util_ext::Hold<util_ext::Eq> eq_;
+  util_ext::Hold<SharedRx> srx_;
 
-  Address source_;      // asked for: any address, port 0: to be chosen
-  Address self_;        // once links_ is open
-  engine::Links links_; // from their opening to enable
+  std::unique_ptr<EpConnection> connection_; // null: it needs none
+  Address source_;                           // asked for: any address, port 0: to be chosen
+  Address self_;                             // once links_ is open
+  engine::Links links_;                      // from their opening to enable
   bool linked_ = false;
 
   std::atomic<std::uint32_t> handles_{0};
@@ -144,7 +157,7 @@ extern fi_ops_msg msg_ops, datagram_ops;
 extern fi_ops_tagged tagged_ops;
 extern fi_ops_rma rma_ops;
 extern fi_ops_atomic atomic_ops;
-extern fi_ops_cm cm_ops;
+extern fi_ops_cm cm_ops, connected_cm_ops;
 extern fi_ops_ep ep_ops;
 int control(struct fid *, int command, void *arg);
 int query_atomic(fid_domain *, fi_datatype, fi_op, fi_atomic_attr *, std::uint64_t flags);

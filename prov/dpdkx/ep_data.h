@@ -75,9 +75,9 @@ inline ssize_t Endpoint::rma(const op::RmaRequest &request) {
 }
 
 inline ssize_t Endpoint::receive(const op::ReceiveRequest &request) {
-  if (!engine_ || !completers_.rx_cq) [[unlikely]]
+  if (!engine_ || !receives_to_) [[unlikely]]
     return refuse(FI_RECV);
-  if (!completers_.rx_cq->room()) [[unlikely]]
+  if (!receives_to_->room()) [[unlikely]]
     return -FI_EAGAIN;
   ssize_t rc;
   {
@@ -113,14 +113,18 @@ inline ssize_t post(Endpoint &endpoint, const op::AtomicRequest &request) {
   return util_ext::guard([&] { return endpoint.atomic(request); });
 }
 
+inline ssize_t post(SharedRx &srx, const op::ReceiveRequest &request) {
+  return util_ext::guard([&] { return srx.receive(request); });
+}
+
 inline ssize_t post(Endpoint &endpoint, const op::ReceiveRequest &request) {
   return util_ext::guard([&] { return endpoint.receive(request); });
 }
 
 // Fills in what iov and count say, then posts. The request is the caller's, not
 // a copy: copied whole, right after its parts were stored, it would stall.
-template <class Request>
-inline ssize_t post_vector(Endpoint &endpoint, Request &&request, const iovec *iov,
+template <class Owner, class Request>
+inline ssize_t post_vector(Owner &endpoint, Request &&request, const iovec *iov,
                            std::size_t count) {
   if (!total(iov, count, request.len)) [[unlikely]]
     return endpoint.refuse_vector(count);
@@ -130,8 +134,8 @@ inline ssize_t post_vector(Endpoint &endpoint, Request &&request, const iovec *i
 }
 
 // The buffer's entry is the caller's too: it lives as long as the request that names it.
-template <class Request>
-inline ssize_t post_buffer(Endpoint &endpoint, Request &&request, const iovec &buffer) {
+template <class Owner, class Request>
+inline ssize_t post_buffer(Owner &endpoint, Request &&request, const iovec &buffer) {
   request.iov = &buffer;
   request.iov_count = 1;
   request.len = buffer.iov_len;

@@ -17,7 +17,9 @@ struct Untagged {
   using Message = fi_msg;
   static constexpr std::uint64_t flag = FI_MSG;
   static int check_sendmsg(std::uint64_t given) { return flags::check(given, flags::sendmsg); }
-  static std::uint64_t recv_flags(const EndpointHandle &handle) { return handle.recv_flags; }
+  template <class Handle> static std::uint64_t recv_flags(const Handle &handle) {
+    return handle.recv_flags;
+  }
   static int check_recvmsg(std::uint64_t given) { return flags::check(given, flags::recvmsg); }
 };
 
@@ -33,7 +35,9 @@ struct Tagged {
   using Message = fi_msg_tagged;
   static constexpr std::uint64_t flag = FI_TAGGED;
   static int check_sendmsg(std::uint64_t given) { return flags::check(given, flags::sendmsg); }
-  static std::uint64_t recv_flags(const EndpointHandle &handle) { return handle.trecv_flags; }
+  template <class Handle> static std::uint64_t recv_flags(const Handle &handle) {
+    return handle.trecv_flags;
+  }
   static int check_recvmsg(std::uint64_t given) { return flags::check_trecvmsg(given); }
 };
 
@@ -121,8 +125,9 @@ template <class Kind, class... Tag> struct Sends {
   }
 };
 
-template <class Kind, class... Tag> struct Receives {
-  static op::ReceiveRequest request(const EndpointHandle &handle, fi_addr_t src, Tag... tag,
+// `Handle`: of an endpoint, or of a shared receive context.
+template <class Handle, class Kind, class... Tag> struct Receives {
+  static op::ReceiveRequest request(const Handle &handle, fi_addr_t src, Tag... tag,
                                     void *context) {
     op::ReceiveRequest request;
     request.src = handle.source(src);
@@ -134,18 +139,18 @@ template <class Kind, class... Tag> struct Receives {
 
   static ssize_t recv(fid_ep *ep, void *buf, std::size_t len, void *, fi_addr_t src, Tag... tag,
                       void *context) {
-    EndpointHandle &handle = EndpointHandle::from(ep);
+    Handle &handle = Handle::from(ep);
     return post_buffer(handle.endpoint, request(handle, src, tag..., context), one(buf, len));
   }
 
   static ssize_t recvv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_t src,
                        Tag... tag, void *context) {
-    EndpointHandle &handle = EndpointHandle::from(ep);
+    Handle &handle = Handle::from(ep);
     return post_pieces(handle.endpoint, request(handle, src, tag..., context), iov, count);
   }
 
   static ssize_t recvmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
-    EndpointHandle &handle = EndpointHandle::from(ep);
+    Handle &handle = Handle::from(ep);
     if (const int rc = Kind::check_recvmsg(given))
       return rc;
     op::ReceiveRequest request;
@@ -157,8 +162,8 @@ template <class Kind, class... Tag> struct Receives {
   }
 
   // Of a multi-receive in several buffers no completion could say where a message lies.
-  template <class Request>
-  static ssize_t post_pieces(Endpoint &endpoint, Request &&request, const iovec *iov,
+  template <class Owner, class Request>
+  static ssize_t post_pieces(Owner &endpoint, Request &&request, const iovec *iov,
                              std::size_t count) {
     if ((request.flags & FI_MULTI_RECV) && count != 1) [[unlikely]] {
       FI_WARN(&provider, FI_LOG_EP_DATA, "FI_MULTI_RECV with %zu buffers; allowed: 1\n", count);
@@ -168,11 +173,16 @@ template <class Kind, class... Tag> struct Receives {
   }
 };
 
-template <class Ops, class Sending, class Receiving> Ops table() {
+template <class Ops, class Receiving> Ops receiving() {
   auto t = util_ext::all_missing<Ops>();
   t.recv = Receiving::recv;
   t.recvv = Receiving::recvv;
   t.recvmsg = Receiving::recvmsg;
+  return t;
+}
+
+template <class Ops, class Sending, class Receiving> Ops table() {
+  Ops t = receiving<Ops, Receiving>();
   t.send = Sending::send;
   t.sendv = Sending::sendv;
   t.sendmsg = Sending::sendmsg;
@@ -184,9 +194,13 @@ template <class Ops, class Sending, class Receiving> Ops table() {
 
 } // namespace
 
-fi_ops_msg msg_ops = table<fi_ops_msg, Sends<Untagged>, Receives<Untagged>>();
-fi_ops_msg datagram_ops = table<fi_ops_msg, Sends<Datagram>, Receives<Datagram>>();
+fi_ops_msg msg_ops = table<fi_ops_msg, Sends<Untagged>, Receives<EndpointHandle, Untagged>>();
+fi_ops_msg datagram_ops = table<fi_ops_msg, Sends<Datagram>, Receives<EndpointHandle, Datagram>>();
 fi_ops_tagged tagged_ops = table<fi_ops_tagged, Sends<Tagged, std::uint64_t>,
-                                 Receives<Tagged, std::uint64_t, std::uint64_t>>();
+                                 Receives<EndpointHandle, Tagged, std::uint64_t, std::uint64_t>>();
+
+fi_ops_msg shared_msg_ops = receiving<fi_ops_msg, Receives<SharedRxHandle, Untagged>>();
+fi_ops_tagged shared_tagged_ops =
+    receiving<fi_ops_tagged, Receives<SharedRxHandle, Tagged, std::uint64_t, std::uint64_t>>();
 
 } // namespace dpdkx

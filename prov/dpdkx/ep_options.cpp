@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/ep.h"
+#include "dpdkx/passive_endpoint.h"
 #include "dpdkx/provider.h"
 #include "util_ext/ops.h"
 
@@ -151,7 +152,7 @@ int Endpoint::get_option(int name, void *value, std::size_t *len) {
     return give(engine_->min_multi_recv(), value, len);
   }
   case FI_OPT_CM_DATA_SIZE:
-    return give(std::size_t{0}, value, len); // nothing is connected by hand
+    return give(connection_ ? max_cm_data : 0, value, len);
   case FI_OPT_FI_HMEM_P2P:
     return give(peer_to_peer_, value, len);
   default:

@@ -140,7 +140,7 @@ int make_info(const Settings &settings, const Candidate &candidate, fi_ep_type t
   const InfoPtr base =
       type == FI_EP_DGRAM
           ? datagram_info(domain, candidate.max_datagram - engine::datagram_overhead)
-          : base_info(domain);
+          : base_info(domain, type);
   const util_ext::Offer offer{
       .info = base.get(),
       .addr_formats = {FI_SOCKADDR, FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_ADDR_STR},
@@ -157,6 +157,17 @@ int make_info(const Settings &settings, const Candidate &candidate, fi_ep_type t
   return 0;
 }
 
+// Best first, of which the later can do no more than the first. Utility providers would build
+// reliable datagrams on the others, and libfabric lists theirs before ours: they get no connected
+// ones, unless the user has named one of them with this one, and never datagrams.
+std::span<const fi_ep_type> types_for(std::uint64_t flags) {
+  static constexpr fi_ep_type types[] = {FI_EP_RDM, FI_EP_MSG, FI_EP_DGRAM};
+  constexpr std::uint64_t asked_by_layer = 1ULL << 59; // libfabric's OFI_CORE_PROV_ONLY
+  if (!(flags & asked_by_layer))
+    return types;
+  return std::span(types).first(layered_by_user() ? 2 : 1);
+}
+
 int find(std::uint32_t api_version, const char *node, const char *service, std::uint64_t flags,
          const fi_info *hints, fi_info **info) {
   if (!asked_for(hints)) {
@@ -166,9 +177,10 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
     return -FI_ENODATA;
   }
   // Layered providers ask for other types: no need to look further.
-  const unsigned asked = hints && hints->ep_attr ? util_ext::raw(hints->ep_attr->type) : 0U;
-  if (asked != FI_EP_UNSPEC && asked != FI_EP_RDM && asked != FI_EP_DGRAM)
-    return util_ext::refuse_hint(provider, "ep_attr->type", asked, "this one is", FI_EP_RDM);
+  const unsigned asked_type = hints && hints->ep_attr ? util_ext::raw(hints->ep_attr->type) : 0u;
+  if (asked_type != FI_EP_UNSPEC && asked_type != FI_EP_RDM && asked_type != FI_EP_MSG &&
+      asked_type != FI_EP_DGRAM)
+    return util_ext::refuse_hint(provider, "ep_attr->type", asked_type, "the best is", FI_EP_RDM);
   Settings settings;
   if (const int rc = current_settings(settings))
     return rc;
@@ -180,13 +192,11 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
                                  "allowed: 'host', or an entry of FI_DPDKX_DEVICE");
   InfoPtr list;
   fi_info *last = nullptr;
-  const std::vector<Candidate> all = candidates(settings, hints, wanted);
-  for (const fi_ep_type type : {FI_EP_RDM, FI_EP_DGRAM}) {
-    if (asked != FI_EP_UNSPEC && asked != unsigned{type})
+  const std::vector<Candidate> domains = candidates(settings, hints, wanted);
+  for (const fi_ep_type type : types_for(flags)) {
+    if (asked_type == FI_EP_UNSPEC ? type != FI_EP_RDM && !list : asked_type != type)
       continue;
-    if (type == FI_EP_DGRAM && flags & asked_by_layer)
-      continue;
-    for (const Candidate &candidate : all) {
+    for (const Candidate &candidate : domains) {
       InfoPtr found;
       const int rc = make_info(settings, candidate, type, api_version, hints, wanted, found);
       if (rc == -FI_ENODATA)

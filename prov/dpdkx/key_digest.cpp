@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
 
 namespace dpdkx {
 
@@ -89,6 +91,17 @@ wire::KeyDigest key_digest(std::span<const std::byte> key) {
     std::memcpy(out.data(), hash.data(), out.size());
   }
   return out;
+}
+
+wire::KeyDigest key_of(const fi_info &info, const wire::KeyDigest &setting) {
+  const auto digest = [](const std::uint8_t *key, std::size_t len) {
+    return key_digest(std::as_bytes(std::span(key, len)));
+  };
+  if (info.ep_attr->auth_key && info.ep_attr->auth_key_size)
+    return digest(info.ep_attr->auth_key, info.ep_attr->auth_key_size);
+  if (info.domain_attr && info.domain_attr->auth_key && info.domain_attr->auth_key_size)
+    return digest(info.domain_attr->auth_key, info.domain_attr->auth_key_size);
+  return setting;
 }
 
 } // namespace dpdkx

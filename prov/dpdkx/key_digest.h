@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <rdma/fabric.h>
 #include <span>
 
 namespace dpdkx {
@@ -16,5 +17,8 @@ std::array<std::byte, 32> sha256(std::span<const std::byte>);
 
 // Its first half, or zeros for an empty key.
 wire::KeyDigest key_digest(std::span<const std::byte> key);
+
+// Of an endpoint: its own key, its domain's, or what the setting says.
+wire::KeyDigest key_of(const fi_info &, const wire::KeyDigest &setting);
 
 } // namespace dpdkx

@@ -15,27 +15,41 @@ face_sources = \
 	prov/dpdkx/ep.h \
 	prov/dpdkx/ep_atomic.cpp \
 	prov/dpdkx/ep_cm.cpp \
+	prov/dpdkx/ep_connection.cpp \
+	prov/dpdkx/ep_connection.h \
 	prov/dpdkx/ep_data.h \
-	prov/dpdkx/ep_links.cpp \
 	prov/dpdkx/ep_messages.cpp \
 	prov/dpdkx/ep_options.cpp \
 	prov/dpdkx/ep_rma.cpp \
 	prov/dpdkx/fabric.cpp \
 	prov/dpdkx/fabric.h \
+	prov/dpdkx/fabric_wait.cpp \
+	prov/dpdkx/fabric_wait.h \
 	prov/dpdkx/getinfo.cpp \
 	prov/dpdkx/getinfo_address.cpp \
 	prov/dpdkx/getinfo_address.h \
 	prov/dpdkx/idle.h \
+	prov/dpdkx/idle_service.cpp \
+	prov/dpdkx/idle_service.h \
 	prov/dpdkx/key_digest.cpp \
 	prov/dpdkx/key_digest.h \
+	prov/dpdkx/links.cpp \
+	prov/dpdkx/links.h \
+	prov/dpdkx/listener.cpp \
+	prov/dpdkx/listener.h \
 	prov/dpdkx/nic.cpp \
 	prov/dpdkx/nic.h \
 	prov/dpdkx/op_flags.h \
 	prov/dpdkx/own_address.cpp \
 	prov/dpdkx/own_address.h \
+	prov/dpdkx/passive_endpoint.cpp \
+	prov/dpdkx/passive_endpoint.h \
 	prov/dpdkx/provider.cpp \
 	prov/dpdkx/provider.h \
+	prov/dpdkx/requests.h \
 	prov/dpdkx/setting_value.cpp \
 	prov/dpdkx/setting_value.h \
 	prov/dpdkx/settings.cpp \
-	prov/dpdkx/settings.h
+	prov/dpdkx/settings.h \
+	prov/dpdkx/srx.cpp \
+	prov/dpdkx/srx.h

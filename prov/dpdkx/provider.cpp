@@ -108,20 +108,34 @@ bool offered_to_all() {
   return false;
 }
 
-bool named_by_user() {
+namespace {
+
+enum class Naming { none, alone, layered };
+
+// Names separated by ',', each of which may be layers separated by ';'.
+Naming naming() {
   char *text = nullptr;
   if (fi_param_get_str(nullptr, "provider", &text) != 0 || text == nullptr || *text == '^')
-    return false;
-  // Names separated by ',', each of which may be layers separated by ';'.
+    return Naming::none;
+  Naming found = Naming::none;
   for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t end = std::min(rest.find_first_of(",;"), rest.size());
-    if (end == std::string_view(provider_name).size() &&
-        strncasecmp(rest.data(), provider_name, end) == 0)
-      return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    for (std::string_view layers = entry; !layers.empty();) {
+      const std::size_t end = std::min(layers.find(';'), layers.size());
+      if (end == std::string_view(provider_name).size() &&
+          strncasecmp(layers.data(), provider_name, end) == 0)
+        found = std::max(found, end == entry.size() ? Naming::alone : Naming::layered);
+      layers.remove_prefix(std::min(end + 1, layers.size()));
+    }
+    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
   }
-  return false;
+  return found;
 }
+
+} // namespace
+
+bool named_by_user() { return naming() != Naming::none; }
+bool layered_by_user() { return naming() == Naming::layered; }
 
 } // namespace dpdkx
 

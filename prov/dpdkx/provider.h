@@ -31,6 +31,8 @@ int current_settings(Settings &);
 
 // Whether the user has named dpdkx in FI_PROVIDER.
 bool named_by_user();
+// ... together with another provider, as "dpdkx;ofi_rxm".
+bool layered_by_user();
 // Whether FI_DPDKX_OFFER says that naming isn't needed.
 bool offered_to_all();
 

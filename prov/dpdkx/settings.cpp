@@ -246,8 +246,16 @@ constexpr Setting table[] = {
      SettingKind::duration,
      {0, 1440 * min},
      "10s",
-     "how long fi_close waits for what was sent to arrive",
+     "how long fi_close waits, and a connection after fi_shutdown, for what was sent to arrive",
      time_to<&Settings::engine, &engine::Config::linger>},
+    {"listen_backlog",
+     SettingKind::number,
+     {1, 1u << 20},
+     "1024",
+     "requests for a connection that wait for fi_accept or fi_reject at a passive endpoint; "
+     "further "
+     "ones are refused",
+     number_to<&Settings::listen_backlog>},
 
     {"yield",
      SettingKind::number,

@@ -29,6 +29,8 @@ struct Settings {
   std::size_t cq_size = 0;    // entries of a CQ that leaves its size open
   std::size_t cq_overrun = 0; // entries kept beyond a CQ's size
 
+  std::size_t listen_backlog = 0; // requests for connections that wait at a listener
+
   Duration service_tick{};
   int progress_cpu = -1; // -1: not pinned
   bool offer = false;    // answer fi_getinfo also where dpdkx isn't named

@@ -20,7 +20,24 @@ void Eq::append(Entry &&e) {
 int Eq::write(std::uint32_t event, const void *data, std::size_t len) noexcept {
   return guard([&] {
     const auto *bytes = static_cast<const std::byte *>(data);
-    append({event, {bytes, bytes + len}, {}});
+    append({event, {bytes, bytes + len}, {}, {}});
+    return 0;
+  });
+}
+
+int Eq::write_connection(std::uint32_t event, struct fid *about, InfoPtr info,
+                         std::span<const std::byte> data) noexcept {
+  return guard([&] {
+    fi_eq_cm_entry head{};
+    head.fid = about;
+    head.info = info.get();
+    Entry e;
+    e.event = event;
+    e.data.resize(sizeof head);
+    std::memcpy(e.data.data(), &head, sizeof head);
+    e.data.insert(e.data.end(), data.begin(), data.end());
+    e.info = std::move(info);
+    append(std::move(e));
     return 0;
   });
 }
@@ -76,7 +93,7 @@ ssize_t Eq::take(std::uint32_t *event, void *buf, std::size_t len, std::uint64_t
   std::lock_guard lock(mutex_);
   if (entries_.empty())
     return -FI_EAGAIN;
-  const Entry &e = entries_.front();
+  Entry &e = entries_.front();
   if (e.error)
     return -FI_EAVAIL;
   const std::size_t size = e.data.size();
@@ -86,8 +103,10 @@ ssize_t Eq::take(std::uint32_t *event, void *buf, std::size_t len, std::uint64_t
     *event = e.event;
   if (size)
     std::memcpy(buf, e.data.data(), size);
-  if (!(flags & FI_PEEK))
+  if (!(flags & FI_PEEK)) {
+    (void)e.info.release(); // the reader's
     entries_.pop_front();
+  }
   return static_cast<ssize_t>(size);
 }
 

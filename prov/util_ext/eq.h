@@ -9,8 +9,12 @@
 #include "util_ext/wait_set.h"
 
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <span>
 #include <vector>
 
 namespace util_ext {
@@ -25,6 +29,11 @@ struct EventError {
   std::size_t err_data_size = 0;
 };
 
+struct FreeInfo {
+  void operator()(fi_info *info) const { fi_freeinfo(info); }
+};
+using InfoPtr = std::unique_ptr<fi_info, FreeInfo>;
+
 class Eq final : public Object<Eq, fid_eq> {
 public:
   static int open(Fabric &, const fi_eq_attr *, fid_eq **, void *context) noexcept;
@@ -33,6 +42,10 @@ public:
   // copied. 0 or -FI_ENOMEM.
   int write(std::uint32_t event, const void *data, std::size_t len) noexcept;
   int write_error(const EventError &) noexcept;
+  // An fi_eq_cm_entry with what follows it. Whoever reads the event has the info, and before that
+  // the queue.
+  int write_connection(std::uint32_t event, struct fid *about, InfoPtr,
+                       std::span<const std::byte> data) noexcept;
   // Forgets the events about an object that is being closed: not for an AV, whose
   // events stay (fi_av(3)).
   void forget(const struct fid *) noexcept;
@@ -53,6 +66,7 @@ private:
     std::uint32_t event = 0;
     std::vector<std::byte> data;
     std::optional<Error> error;
+    InfoPtr info; // which the data name
   };
 
   Eq(Fabric &, const fi_eq_attr &, const WaitChoice &, void *context);

@@ -18,7 +18,7 @@ namespace util_ext {
 
 class ErrData {
 public:
-  static constexpr std::size_t max_size = 64; // for fi_domain_attr::max_err_data
+  static constexpr std::size_t max_size = 256; // what who rejects a connection may say
 
   // Copies; what is longer is cut off.
   void assign(const void *data, std::size_t size) noexcept {

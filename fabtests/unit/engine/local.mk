@@ -6,6 +6,7 @@ unit_engine_sources = \
 	fabtests/unit/engine/alias.cpp \
 	fabtests/unit/engine/conn_table.cpp \
 	fabtests/unit/engine/connect.cpp \
+	fabtests/unit/engine/connection.cpp \
 	fabtests/unit/engine/datagram.cpp \
 	fabtests/unit/engine/endpoint.cpp \
 	fabtests/unit/engine/fail.cpp \

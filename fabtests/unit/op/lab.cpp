@@ -116,6 +116,10 @@ PacketNumber Side::commit(Peer &p, std::uint32_t len, const TxOp *source, std::u
 
 void Side::out_of_memory(Peer &p) { violation(p, "no memory"); }
 
+void Side::on_connection(Peer &, const wire::ConnectionFrame &f) {
+  connection_frames.emplace_back(f, Bytes(f.payload, f.payload + f.len));
+}
+
 void Side::violation(Peer &p, const char *what) {
   remote(p).violation = what;
   remote(p).failed_later = true;
@@ -175,7 +179,8 @@ void Lab::open(unsigned from, unsigned to) {
                                            .max_frames = options_.max_frames,
                                            .lossless = options_.lossless,
                                            .can_pull = options_.can_pull,
-                                           .rma = true});
+                                           .rma = true,
+                                           .connects = true});
 }
 
 bool Lab::deliver(unsigned from, unsigned to, std::size_t which) {

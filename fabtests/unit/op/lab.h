@@ -91,11 +91,13 @@ public:
   void want_ack_soon(Peer &p) override { remote(p).ack = true; }
   void want_probe(Peer &p) override { ++remote(p).probes; }
   PacketNumber acked(const Peer &p) const override { return static_cast<const Remote &>(p).acked; }
+  void on_connection(Peer &, const wire::ConnectionFrame &f) override;
   void violation(Peer &, const char *what) override;
   void out_of_memory(Peer &) override;
   int pull(Peer &, std::span<const iovec> local, std::span<const iovec> remote) override;
   std::size_t raw_address(const Peer &, std::byte (&out)[32]) const override;
 
+  std::vector<std::pair<wire::ConnectionFrame, Bytes>> connection_frames; // with their data
   std::size_t room = SIZE_MAX; // packets that begin() still has room for
   int pull_result = 0;
   unsigned pulls = 0;

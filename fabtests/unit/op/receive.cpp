@@ -173,7 +173,7 @@ void multi_receive__fills_and_is_released_with_its_last(void **) {
 
 void multi_receive__goes_by_min_multi_recv(void **) {
   Lab l;
-  l.b.m->min_multi_recv = 1000;
+  l.b.m->receives().min_multi_recv = 1000;
   Call &r = l.b.receive(2000, multi);
   l.a.send(1, pattern(1000));
   l.run();
@@ -185,7 +185,7 @@ void multi_receive__goes_by_min_multi_recv(void **) {
 
 void multi_receive__without_a_minimum_is_released_once_it_is_full(void **) {
   Lab l;
-  l.b.m->min_multi_recv = 0;
+  l.b.m->receives().min_multi_recv = 0;
   Call &r = l.b.receive(1000, multi);
   for (const std::size_t len : {999, 1, 1})
     l.a.send(1, pattern(len));
@@ -200,7 +200,7 @@ void multi_receive__truncates_what_is_too_long(void **) {
     Lab l;
     Call &r = l.b.receive(1000, multi);
     l.a.send(1, pattern(995, 2)); // 5 are left: none to speak of
-    l.b.m->min_multi_recv = 5;
+    l.b.m->receives().min_multi_recv = 5;
     l.run();
     l.a.send(1, pattern(len));
     l.run();

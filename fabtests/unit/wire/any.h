@@ -164,6 +164,16 @@ inline wire::AtomicFrame atomic() {
   return f;
 }
 
+inline wire::ConnectionFrame connection() {
+  wire::ConnectionFrame f;
+  f.type = static_cast<wire::FrameType>(static_cast<int>(wire::FrameType::connect) + below(5));
+  const bool speaks = f.type != wire::FrameType::ready && f.type != wire::FrameType::shutdown;
+  f.len = speaks ? below<std::uint16_t>(wire::max_connection_data + 1) : std::uint16_t{0};
+  f.mn = {u32()};
+  f.id = u64();
+  return f;
+}
+
 inline wire::FinFrame fin() { return {wire::OpId{u64()}, u32()}; }
 
 template <std::size_t N> std::array<std::byte, N> bytes() {

@@ -275,6 +275,15 @@ void atomic_frame__is_as_written(void **) {
                       {{"type", value(FrameType::atomic)}, {"flags", a.flags}, {"targets", 1}}});
 }
 
+void connection_frame__is_as_written(void **) {
+  check<ConnectionFrame>(read_tables(), {"ConnectionFrame",
+                                         ConnectionFrame{},
+                                         {{"len", [](auto &x) { x.len = all16; }},
+                                          {"mn", [](auto &x) { x.mn = {all32}; }},
+                                          {"id", [](auto &x) { x.id = all64; }}},
+                                         {{"type", value(FrameType::connect)}, {"flags", 0}}});
+}
+
 void handshake__is_as_written(void **) {
   const Tables t = read_tables();
   check<Hello>(t, {"Hello",
@@ -351,13 +360,20 @@ void types_and_flags__are_as_written(void **) {
                                {"write_request", value(FrameType::write_request)},
                                {"read", value(FrameType::read)},
                                {"status", value(FrameType::status)},
-                               {"atomic", value(FrameType::atomic)}});
+                               {"atomic", value(FrameType::atomic)},
+                               {"connect", value(FrameType::connect)},
+                               {"accept", value(FrameType::accept)},
+                               {"ready", value(FrameType::ready)},
+                               {"reject", value(FrameType::reject)},
+                               {"shutdown", value(FrameType::shutdown)}});
   check_values("Frame flags", {{"cq_data", frame_flag::cq_data},
                                {"more", frame_flag::more},
                                {"want_processed", frame_flag::want_processed},
                                {"tagged", frame_flag::tagged},
                                {"pull", frame_flag::pull}});
-  check_values("Feature bits", {{"rma", feature::rma}, {"atomics", feature::atomics}});
+  check_values("Feature bits", {{"rma", feature::rma},
+                                {"atomics", feature::atomics},
+                                {"connections", feature::connections}});
 }
 
 // Names that the text gives to sizes and bounds.
@@ -370,6 +386,7 @@ void constants__are_those_of_the_text(void **) {
   assert_int_equal(max_status, 4095);
   assert_int_equal(max_atomic_kind, 2);
   assert_int_equal(max_atomic_total, 65535);
+  assert_int_equal(max_connection_data, 256);
   assert_int_equal(credit_unit, 64);
   assert_int_equal(hello_size, 112);
   assert_int_equal(challenge_size, 72);
@@ -382,6 +399,7 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(rendezvous_frames__are_as_written),
     cmocka_unit_test(rma_frames__are_as_written),
     cmocka_unit_test(atomic_frame__is_as_written),
+    cmocka_unit_test(connection_frame__is_as_written),
     cmocka_unit_test(handshake__is_as_written),
     cmocka_unit_test(types_and_flags__are_as_written),
     cmocka_unit_test(constants__are_those_of_the_text),

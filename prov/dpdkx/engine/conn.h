@@ -56,6 +56,7 @@ struct Conn : op::Peer {
   std::uint16_t error : 12 = 0;  // positive, once doomed
   bool ack_listed : 1 = false;   // stands in the list of those that owe an ack, perhaps no more
   bool settle_later : 1 = false; // service() has seen an ack from it
+  bool partner : 1 = false;      // of the endpoint's connection: its silence counts
   link::PathId path = link::PathId::none;
   link::PathId other_path = link::PathId::none; // the peer's own, where both dialled
   std::uint32_t timer_index = 0xffffffff;       // in the timer heap

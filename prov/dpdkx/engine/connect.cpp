@@ -21,6 +21,8 @@ int Endpoint::Impl::find_peer(fi_addr_t addr, Conn *&c) {
     c = by_addr_[addr];
     return 0;
   }
+  if (connecting_)
+    return find_partner(c);
   Address a;
   if (!book_.lookup(addr, a))
     return -FI_EINVAL;
@@ -60,6 +62,8 @@ Conn *Endpoint::Impl::make_conn(const Address &a, link::Port *port) {
   }
   if (!c)
     log(LogLevel::warn, [&a] { return "no memory for a session with " + to_string(a); });
+  else
+    c->stranger = !speaks_to_all();
   return c;
 }
 
@@ -135,7 +139,7 @@ void Endpoint::Impl::refused(Conn &c) {
     dialling.since = gate_.resumed_at();
   }
   const Duration waited = now_ - dialling.since;
-  if (waited >= config_.connect_timeout) {
+  if (waited >= config_.connect_timeout || connecting_) { // who connects can do so again
     doom(c, ECONNREFUSED);
     return;
   }
@@ -373,6 +377,8 @@ bool Endpoint::Impl::join(Conn &alias) {
     messenger_.source_known(*known);
   }
   alias.addr = FI_ADDR_NOTAVAIL;
+  if (alias.partner)
+    set_partner(known);
   doom(alias, ECONNRESET); // nothing of it is left to end with that
   return true;
 }
@@ -459,7 +465,10 @@ void Endpoint::Impl::after_handshake(Conn &c) {
                           .max_frames = room_for_frames(c),
                           .lossless = c.lossless,
                           .can_pull = c.port->traits().can_pull && config_.pull,
-                          .rma = c.session.peer_has(wire::feature::rma | wire::feature::atomics)});
+                          .rma = c.session.peer_has(wire::feature::rma | wire::feature::atomics),
+                          .connects = c.session.peer_has(wire::feature::connections)});
+    if (c.partner)
+      partner_opened(c);
     if (c.session.path_limited())
       log(LogLevel::warn, [&c] {
         return "the path to " + to_string(c.address) + " swallows datagrams above " +

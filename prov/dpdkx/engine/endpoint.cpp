@@ -48,7 +48,12 @@ Endpoint::Endpoint(const Config &config, const Clock &clock, const Address &self
     : impl_(std::make_unique<Impl>(config, clock, self, std::move(links), book, completers)) {}
 Endpoint::~Endpoint() = default;
 
-BurstLock &Endpoint::mutex() { return impl_->mutex_; }
+BurstLock &Endpoint::mutex() { return *impl_->mutex_; }
+
+void Endpoint::share(op::Receives &receives, BurstLock &lock) {
+  impl_->messenger_.share(receives);
+  impl_->mutex_ = &lock;
+}
 
 // A call of the application for a peer, and what it has to send.
 template <class Request, class Call> ssize_t Endpoint::Impl::post(const Request &r, Call &&call) {
@@ -83,10 +88,16 @@ ssize_t Endpoint::atomic(const op::AtomicRequest &r) {
 }
 
 ssize_t Endpoint::receive(const op::ReceiveRequest &r) {
+  if (impl_->connecting_ && impl_->takes_no_more(r)) [[unlikely]]
+    return -FI_ENOTCONN;
   const ssize_t rc = impl_->messenger_.receive(r);
+  receive_posted();
+  return rc;
+}
+
+void Endpoint::receive_posted() {
   if (impl_->host_.dirty || impl_->open_.conn || impl_->device_.dirty)
     impl_->finish();
-  return rc;
 }
 
 int Endpoint::cancel(const void *context) { return impl_->messenger_.cancel(context); }
@@ -130,11 +141,15 @@ bool Endpoint::drained() {
 
 void Endpoint::close() { impl_->close(); }
 
-void Endpoint::set_min_multi_recv(std::size_t bytes) { impl_->messenger_.min_multi_recv = bytes; }
-std::size_t Endpoint::min_multi_recv() const { return impl_->messenger_.min_multi_recv; }
+void Endpoint::set_min_multi_recv(std::size_t bytes) {
+  impl_->messenger_.receives().min_multi_recv = bytes;
+}
+std::size_t Endpoint::min_multi_recv() const { return impl_->messenger_.receives().min_multi_recv; }
 
 int Endpoint::host_wait_fd() { return impl_->host_.port ? impl_->host_.port->wait_fd() : -1; }
 int Endpoint::device_wait_fd() { return impl_->device_.port ? impl_->device_.port->wait_fd() : -1; }
+
+bool Endpoint::has_device() const { return impl_->device_.port != nullptr; }
 
 bool Endpoint::arm() {
   Impl &e = *impl_;

@@ -11,9 +11,12 @@
 #include "dpdkx/engine/config.h"
 #include "dpdkx/link/link.h"
 #include "dpdkx/op/completers.h"
+#include "dpdkx/op/connection.h"
+#include "dpdkx/op/receives.h"
 #include "dpdkx/op/request.h"
 
 #include <memory>
+#include <span>
 #include <string>
 
 namespace dpdkx::engine {
@@ -47,6 +50,34 @@ struct Statistics {
 
 // What stands before the payload of a datagram: the packet's header, and a message frame with data.
 inline constexpr std::uint32_t datagram_overhead = 40;
+
+// What becomes of the connection of an endpoint that has one (FI_EP_MSG). Called
+// under the endpoint's lock; must not call the endpoint.
+class ConnectionSink {
+public:
+  virtual void connected(std::span<const std::byte> data) = 0;
+  // There will be none: a positive error number, and what who refused it says.
+  virtual void refused(int error, std::span<const std::byte> data) = 0;
+  virtual void ended() = 0;
+
+protected:
+  ~ConnectionSink() = default;
+};
+
+// Who wants to be connected to an endpoint that listens. Likewise.
+class ListenerSink {
+public:
+  struct Request {
+    op::Backlog::Number number;
+    std::uint64_t id; // for accept()
+    Address caller;
+  };
+  // It waits for reject() or forget(), also if the caller goes. False: it is refused.
+  virtual bool requested(const Request &, std::span<const std::byte> data) = 0;
+
+protected:
+  ~ListenerSink() = default;
+};
 
 class Endpoint {
 public:
@@ -87,6 +118,25 @@ public:
   void address_added(fi_addr_t, const Address &);
   void address_removed(fi_addr_t);
 
+  // What it receives goes to receives that others share, and the lock is theirs, too. Before
+  // anything else; both live longer.
+  void share(op::Receives &, BurstLock &);
+  // After a receive has been posted there: what that has given this endpoint to send leaves.
+  void receive_posted();
+
+  // Makes it an endpoint with one connection, before its first turn: it speaks with nobody else.
+  // Data calls answer -FI_ENOTCONN unless it is there.
+  int set_connection(ConnectionSink &); // 0 or -FI_ENOMEM
+  // 0: the sink will be told how it ended. -FI_EISCONN: it has, or had, a connection already.
+  int connect(const Address &listener, std::span<const std::byte> data);
+  int accept(const ListenerSink::Request &, std::span<const std::byte> data);
+  // What has been posted still goes out, for Config::linger at most. -FI_ENOTCONN.
+  int shutdown();
+  // Or one that listens, with so many requests that wait at most.
+  int set_listener(ListenerSink &, std::size_t backlog);
+  void reject(op::Backlog::Number, std::span<const std::byte> data);
+  void forget(op::Backlog::Number); // another endpoint answers
+
   // Before closing: whether all that was promised has arrived (injected sends,
   // answers to peers). The caller makes turns until then, Config::linger at most.
   bool drained();
@@ -100,6 +150,7 @@ public:
   // Blocking waits: the ports' fds (-1: none), and when a timer is due next.
   int host_wait_fd();
   int device_wait_fd();
+  bool has_device() const;
   bool arm(); // false: there is something to do now
   void disarm();
   Time deadline() const;

@@ -55,6 +55,7 @@ void Endpoint::Impl::bury(Conn &c) {
     messenger_.abandon(c);
   else
     messenger_.fail(c, c.error);
+  gone(c);
   Attachment &a = attachment(c);
   for (const link::PathId path : {c.path, c.other_path})
     // A successor of this connection may have taken the path over.

@@ -2,7 +2,8 @@
 //
 // The structures of an endpoint's engine. Split by concern over: turn.cpp (the
 // loop), receive.cpp (datagrams in), transmit.cpp (packets out), connect.cpp
-// (paths and sessions come up), fail.cpp (and go), service.cpp (standing in for
+// (paths and sessions come up), fail.cpp (and go), connection.cpp (endpoints with
+// one peer, and those that listen), service.cpp (standing in for
 // an application that computes), endpoint.cpp (what others call).
 #pragma once
 
@@ -15,6 +16,7 @@
 #include "dpdkx/op/messenger.h"
 
 #include <array>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -168,6 +170,33 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void take_kept(const Backlog &);
   std::vector<Target> targets_; // index: fi_addr_t
 
+  // --- connection.cpp
+  struct Connecting {
+    ConnectionSink &sink;
+    op::Connection connection{};
+    Conn *partner = nullptr;
+    Time give_up_at = never; // while nobody has answered yet, and while it is leaving
+    std::optional<std::uint64_t> lost_in{}; // the turn in which the partner was doomed
+  };
+  struct Listening {
+    ListenerSink &sink;
+    op::Backlog backlog;
+  };
+  void on_connection(op::Peer &, const wire::ConnectionFrame &) override;
+  void on_request(Conn &, const wire::ConnectionFrame &);
+  int begin_connection(const Address &, wire::FrameType, std::span<const std::byte> data);
+  void tell(Conn &, wire::FrameType, std::uint64_t id, std::span<const std::byte> data);
+  void set_partner(Conn *);
+  void hang_up(Conn &, int error);
+  void partner_opened(Conn &);
+  bool lives_on();
+  void gone(const Conn &);
+  int find_partner(Conn *&) const;
+  bool takes_no_more(const op::ReceiveRequest &);
+  bool speaks_to_all() const { return !connecting_ && !listening_; }
+  std::unique_ptr<Connecting> connecting_; // null: it speaks with whoever comes, or listens
+  std::unique_ptr<Listening> listening_;
+
   // --- fail.cpp
   [[gnu::cold]] void doom(Conn &, int error);
   [[gnu::cold]] void bury(Conn &);
@@ -213,7 +242,8 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   std::uint64_t reset_budget_ = 0;
   Time reset_refill_{};
   Statistics statistics_;
-  mutable BurstLock mutex_;
+  BurstLock own_mutex_;
+  BurstLock *mutex_ = &own_mutex_;
 };
 
 } // namespace dpdkx::engine

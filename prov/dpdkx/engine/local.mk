@@ -4,6 +4,7 @@ engine_sources = \
 	prov/dpdkx/engine/conn.h \
 	prov/dpdkx/engine/conn_table.h \
 	prov/dpdkx/engine/connect.cpp \
+	prov/dpdkx/engine/connection.cpp \
 	prov/dpdkx/engine/datagram.cpp \
 	prov/dpdkx/engine/endpoint.cpp \
 	prov/dpdkx/engine/endpoint.h \

@@ -43,7 +43,7 @@ unsigned Endpoint::Impl::turn() {
   if (!acks_.empty())
     run_acks();
   finish();
-  return work;
+  return work + !doomed_.empty(); // what is left to bury, the next turn does
 }
 
 void Endpoint::Impl::poll_paths(Attachment &a) {
@@ -83,6 +83,10 @@ unsigned Endpoint::Impl::run_timers() {
 }
 
 void Endpoint::Impl::on_time(Conn &c) {
+  if (c.partner && connecting_->give_up_at <= now_) {
+    hang_up(c, ETIMEDOUT);
+    return;
+  }
   if (c.dialling && dialling_[&c].retry_at <= now_) {
     redial(c);
     return;
@@ -105,9 +109,11 @@ void Endpoint::Impl::on_time(Conn &c) {
 }
 
 Time Endpoint::Impl::due(const Conn &c) const {
+  const Time give_up_at = c.partner ? connecting_->give_up_at : never;
   if (c.lossless && c.opened)
-    return never; // death is the link's to tell, and nothing else is timed
-  return std::min(c.session.deadline(), c.dialling ? dialling_.at(&c).retry_at : never);
+    return give_up_at; // death is the link's to tell, and nothing else is timed
+  return std::min(
+      {c.session.deadline(), c.dialling ? dialling_.at(&c).retry_at : never, give_up_at});
 }
 
 // Sessions whose operations found no room, or have become ready.
@@ -154,8 +160,8 @@ void Endpoint::Impl::look_again(Conn &c) {
     return;
   }
   if (!c.lossless)
-    c.session.set_waiting(c.traffic && c.traffic->waits(), now_);
-  else if (c.opened) {
+    c.session.set_waiting((c.traffic && c.traffic->waits()) || c.partner, now_);
+  else if (c.opened && !c.partner) {
     timers_.remove(c);
     return;
   }
@@ -173,15 +179,19 @@ void Endpoint::Impl::finish() {
   if (serving_)
     return;
   if (!doomed_.empty() && !closed_)
-    run_backlog();           // first what they have said
+    run_backlog(); // first what they have said
+  WorkList later;
   while (!doomed_.empty()) { // burying one may doom another
     WorkList dying;
     dying.swap(doomed_);
-    dying.drain(conns_, [this](Conn &c) {
-      if (c.doomed)
+    dying.drain(conns_, [&](Conn &c) {
+      if (c.doomed && c.partner && lives_on())
+        later.add(c);
+      else if (c.doomed)
         bury(c);
     });
   }
+  doomed_.swap(later);
 }
 
 } // namespace dpdkx::engine

@@ -27,6 +27,12 @@ bool Messenger::on_frame(Peer &p, const wire::Frame &f) {
     return in_turn(p, f.read.mn, f);
   case wire::FrameType::atomic:
     return in_turn(p, f.atomic.mn, f);
+  case wire::FrameType::connect:
+  case wire::FrameType::accept:
+  case wire::FrameType::ready:
+  case wire::FrameType::reject:
+  case wire::FrameType::shutdown:
+    return in_turn(p, f.connection.mn, f);
   case wire::FrameType::status:
     return on_status(p, f.status);
   case wire::FrameType::cts:
@@ -60,6 +66,8 @@ bool Messenger::in_turn(Peer &p, MessageNumber mn, const wire::Frame &f) {
 
 // Its turn has come. A frame that makes no sense has had it, too: what comes behind it goes on.
 bool Messenger::execute(Peer &p, const wire::Frame &f) {
+  if (p.stranger && !admit(p, f)) [[unlikely]]
+    return false;
   if (f.type == wire::FrameType::message || f.type == wire::FrameType::tagged) [[likely]] {
     if (!affordable(p, f.message.total)) [[unlikely]] {
       outlet_.violation(p, "message beyond its credit");
@@ -82,6 +90,13 @@ bool Messenger::execute(Peer &p, const wire::Frame &f) {
     return execute(p, f.read);
   case wire::FrameType::atomic:
     return execute(p, f.atomic);
+  case wire::FrameType::connect:
+  case wire::FrameType::accept:
+  case wire::FrameType::ready:
+  case wire::FrameType::reject:
+  case wire::FrameType::shutdown:
+    outlet_.on_connection(p, f.connection);
+    return true;
   default:
     return false;
   }
@@ -109,8 +124,8 @@ Landing *Messenger::assembly(Peer &p, MessageNumber mn) {
 // --- Messages in their turn
 
 void Messenger::execute(Peer &p, const wire::MessageFrame &f) {
-  util_ext::Matcher &m = f.tagged ? tagged_ : untagged_;
-  RxOp *op = static_cast<RxOp *>(m.find_posted(f.tag, p.addr));
+  util_ext::Matcher &m = f.tagged ? receives_->tagged : receives_->untagged;
+  RxOp *op = p.deaf ? nullptr : static_cast<RxOp *>(m.find_posted(f.tag, p.addr));
   ++counters_.received;
   if (f.flags & wire::frame_flag::more)
     execute_parts(p, f, op);
@@ -144,7 +159,7 @@ void Messenger::execute_whole(Peer &p, const wire::MessageFrame &f, RxOp *op) {
   if (!u)
     return;
   std::memcpy(u->payload.get(), f.payload, f.len);
-  (f.tagged ? tagged_ : untagged_).add(*u);
+  shelve(p, *u);
 }
 
 void Messenger::execute_parts(Peer &p, const wire::MessageFrame &f, RxOp *op) {
@@ -184,7 +199,7 @@ void Messenger::execute_parts(Peer &p, const wire::MessageFrame &f, RxOp *op) {
     }
     l->unexpected->kind = UnexpectedKind::assembling;
     l->unexpected->landing = l;
-    (f.tagged ? tagged_ : untagged_).add(*l->unexpected);
+    shelve(p, *l->unexpected);
   }
   if (f.flags & wire::frame_flag::want_processed)
     p.owes_processed = true;
@@ -245,12 +260,13 @@ void Messenger::assembled(Landing &l) {
 void Messenger::execute(Peer &p, const wire::RtsFrame &f) {
   const bool tagged = f.flags & wire::frame_flag::tagged;
   const std::uint64_t flags = completion_flags(tagged, f.flags);
-  util_ext::Matcher &m = tagged ? tagged_ : untagged_;
+  util_ext::Matcher &m = tagged ? receives_->tagged : receives_->untagged;
   ++counters_.received;
   // It may be one that would have been sent at once, had there been credit.
   if (f.total <= p.rx_window * std::uint64_t{wire::credit_unit} * 2)
     grow_window(p);
-  if (auto *op = static_cast<RxOp *>(m.find_posted(f.tag, p.addr))) {
+  auto *const op = p.deaf ? nullptr : static_cast<RxOp *>(m.find_posted(f.tag, p.addr));
+  if (op) {
     land_request(*op, p, f, flags, claim_place(*op, f.total));
     return;
   }
@@ -260,11 +276,11 @@ void Messenger::execute(Peer &p, const wire::RtsFrame &f) {
   u->kind = UnexpectedKind::request;
   u->rts.reset(new (std::nothrow) wire::RtsFrame(f));
   if (!u->rts) {
-    give_unexpected(*u);
+    receives_->give(*u);
     outlet_.out_of_memory(p);
     return;
   }
-  m.add(*u);
+  shelve(p, *u);
 }
 
 // --- Frames before their turn
@@ -285,6 +301,10 @@ Payload payload_of(wire::Frame &f) {
     return {&f.write.payload, f.write.len};
   case wire::FrameType::atomic:
     return {&f.atomic.payload, f.atomic.len};
+  case wire::FrameType::connect:
+  case wire::FrameType::accept:
+  case wire::FrameType::reject:
+    return {&f.connection.payload, f.connection.len};
   default:
     return {nullptr, 0};
   }

@@ -13,7 +13,7 @@ void Messenger::datagram_sent(const SendRequest &r) {
 
 bool Messenger::on_datagram(const wire::MessageFrame &f, fi_addr_t src,
                             std::span<const std::byte> raw_source) {
-  auto *op = static_cast<RxOp *>(untagged_.find_posted(0, src));
+  auto *op = static_cast<RxOp *>(receives_->untagged.find_posted(0, src));
   if (!op)
     return false;
   const Place place = claim_place(*op, f.len);

@@ -10,6 +10,7 @@
 #include "dpdkx/op/outlet.h"
 #include "dpdkx/op/peer.h"
 #include "dpdkx/op/reach.h"
+#include "dpdkx/op/receives.h"
 #include "dpdkx/op/request.h"
 
 #include <cerrno>
@@ -35,7 +36,7 @@ public:
 
   // --- From the application. As engine::Endpoint says.
   ssize_t send(Peer &, const SendRequest &);
-  ssize_t receive(const ReceiveRequest &);
+  ssize_t receive(const ReceiveRequest &r) { return receives_->receive(r); }
   ssize_t rma(Peer &, const RmaRequest &);
   ssize_t atomic(Peer &, const AtomicRequest &);
   int cancel(const void *context);
@@ -48,7 +49,7 @@ public:
     MessageNumber tx_first, rx_first;
     std::uint32_t tx_credit, rx_credit; // units
     std::uint16_t max_frames;
-    bool lossless, can_pull, rma;
+    bool lossless, can_pull, rma, connects;
   };
   void opened(Peer &, const Opening &);
   // A datagram has left, which is all that its sender is told.
@@ -71,6 +72,17 @@ public:
   // Moves what has yet to be sent to another peer structure of the same peer.
   void hand_over(Peer &from, Peer &to);
   void source_known(Peer &);
+  // Connections. A frame to the peer, in the order of what is sent to it; a shutdown waits until
+  // all before it has been processed. False: no memory.
+  bool send_connection(Peer &, wire::FrameType, std::uint64_t id, std::span<const std::byte> data);
+  // From now on no message of that peer is received; what waits for a receive and has not come
+  // yet is refused.
+  void deafen(Peer &);
+  // Ends the receives that are posted for this messenger alone, and have got nothing.
+  void flush_receives(int error) {
+    if (receives_ == &own_receives_)
+      own_receives_.flush(error);
+  }
   // Frees what an idle peer needs not keep.
   static void tidy(Peer &);
   // Whether anything has yet to be handed to a session that nobody waits for:
@@ -79,10 +91,15 @@ public:
   // Forgets everything of the peer, without completions.
   void abandon(Peer &);
 
-  std::size_t min_multi_recv = 64;
+  // Before the first message: what it receives goes to receives that others share. They live
+  // longer.
+  void share(Receives &);
+  Receives &receives() { return *receives_; }
   const MessengerCounters &counters() const { return counters_; }
 
 private:
+  friend class Receives;
+
   // send.cpp
   bool send_whole(Peer &, const SendRequest &, TxOp *);
   ssize_t enqueue(Peer &, const SendRequest &);
@@ -101,6 +118,10 @@ private:
   void release(TxOp &);
   void end(TxOp &, int error);
   void report_send(std::uint64_t flags, void *context, std::size_t len, int error);
+
+  // messenger_connection.cpp
+  bool start_connection(Peer &, TxOp &); // false: no room
+  bool admit(Peer &, const wire::Frame &);
 
   // rma.cpp
   TxOp *take_remote(Peer &, const iovec *, std::size_t count, std::size_t len, const fi_rma_iov *,
@@ -181,30 +202,20 @@ private:
   void give_back(Peer *, std::uint32_t charge);
 
   // receive.cpp
-  ssize_t receive_special(const ReceiveRequest &);
-  ssize_t peek(const ReceiveRequest &);
-  ssize_t receive_claimed(const ReceiveRequest &);
   void attach(RxOp &, Unexpected &);
-  RxOp *take_rx(const ReceiveRequest &);
-  ssize_t no_rx() const; // why there is none
   struct Place {
     std::size_t base;   // in the receive's memory
     std::uint64_t room; // bytes of the message that fit
   };
   Place claim_place(RxOp &, std::uint64_t total);
   void land_request(RxOp &, Peer &, const wire::RtsFrame &, std::uint64_t flags, const Place &);
-  struct Arrival {
-    std::uint64_t total, placed, flags, tag, data;
-    std::size_t base;
-    std::span<const std::byte> raw_source = {}; // of a datagram, where it has no fi_addr_t
-  };
   void report_receive(const RxOp &, const Peer *, fi_addr_t src, const Arrival &, int error,
                       bool last);
   void receive_done(RxOp &, const Peer *, fi_addr_t src, const Arrival &, int error);
   Unexpected *take_unexpected(Peer &, std::uint64_t flags, std::uint64_t tag, std::uint64_t data,
                               std::uint64_t total, std::uint32_t charge);
-  void give_unexpected(Unexpected &);
-  void discard(Unexpected &);
+  void shelve(Peer &, Unexpected &);
+  void discard(Unexpected &, int error = 0); // which the sender sees where it waits
   void forget(Unexpected &);
 
   // peers.cpp
@@ -214,22 +225,18 @@ private:
   void release_window(Peer &);
   static Traffic *traffic(Peer &); // null: no memory
 
-  util_ext::Matcher &matcher(std::uint64_t flags) {
-    return flags & FI_TAGGED ? tagged_ : untagged_;
-  }
+  util_ext::Matcher &matcher(std::uint64_t flags) { return receives_->matcher(flags); }
 
   const Limits limits_;
   const Completers &completers_;
   Outlet &outlet_;
-  util_ext::Matcher tagged_, untagged_;
+  Receives own_receives_;
+  Receives *receives_ = &own_receives_;
   Slab<TxOp> tx_;
-  Slab<RxOp> rx_;
   Slab<Landing> landings_;
   Slab<FarMemory> remotes_;
   Slab<TxOp> serving_; // large reads of peers
   List<Landing, &Landing::pull_link> pulls_;
-  std::vector<Unexpected *> claimed_;
-  Unexpected *free_unexpected_ = nullptr;
   std::size_t promised_units_ = 0; // credit windows beyond the first, all peers
   std::uint32_t first_window_ = 0; // units
   MessengerCounters counters_;

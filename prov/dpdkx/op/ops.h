@@ -14,6 +14,7 @@
 namespace dpdkx::op {
 
 struct Peer;
+class Messenger;
 
 // The application's scattered memory.
 struct Memory {
@@ -85,8 +86,10 @@ struct TxOp : SlabItem {
   wire::OpId receiver = wire::OpId::none;
   int status = 0;              // what fin or status said
   FarMemory *remote = nullptr; // FI_RMA, FI_ATOMIC
-  bool serves = false;         // a peer's read: the memory is ours, nobody is told of its end
   bool bulk = false;           // counted in Traffic::bulk
+  bool serves = false;         // not the application's, which is not told of its end: a peer's
+                               // read, whose memory is ours, or
+  wire::FrameType connection = wire::FrameType::pad; // ... a frame of a connection, its id in `tag`
 };
 
 struct RxOp : SlabItem, util_ext::PostedReceive {
@@ -132,7 +135,8 @@ enum class UnexpectedKind : std::uint8_t { whole, assembling, request };
 
 struct Unexpected : util_ext::UnexpectedMessage {
   UnexpectedKind kind = UnexpectedKind::whole;
-  Peer *peer = nullptr; // null: gone since
+  Messenger *owner = nullptr; // which has received it
+  Peer *peer = nullptr;       // null: gone since
   std::uint64_t total = 0, data = 0, flags = 0;
   std::uint32_t charge = 0;
   std::unique_ptr<std::byte[]> payload; // whole, assembling

@@ -42,6 +42,9 @@ public:
   // There is no memory for what the peer has sent: the same.
   virtual void out_of_memory(Peer &) = 0;
 
+  // A frame about a connection, in its turn.
+  virtual void on_connection(Peer &, const wire::ConnectionFrame &) = 0;
+
   // Reads the peer's memory; see link::Port::pull.
   virtual int pull(Peer &, std::span<const iovec> local, std::span<const iovec> remote) = 0;
 

@@ -82,6 +82,9 @@ struct Peer {
   bool can_pull : 1 = false;       // its memory can be read
   bool rma : 1 = false;            // it knows RMA and atomics
   bool owes_processed : 1 = false; // it waits for a processed position that has yet to be reached
+  bool connects : 1 = false;       // it knows the frames of connections
+  bool stranger : 1 = false;       // only of connections may it speak
+  bool deaf : 1 = false;           // no receive here takes its messages any more
 
   std::uint32_t rx_limit() const { return rx_released + rx_window; }
   MessageNumber processed() const {

@@ -9,22 +9,20 @@
 namespace dpdkx::op {
 
 Messenger::Messenger(const Limits &limits, const Completers &completers, Outlet &outlet)
-    : limits_(limits), completers_(completers), outlet_(outlet), tx_(limits.tx_size),
-      rx_(limits.rx_size), landings_(SIZE_MAX), remotes_(SIZE_MAX), serving_(SIZE_MAX) {}
+    : limits_(limits), completers_(completers), outlet_(outlet), own_receives_(limits.rx_size),
+      tx_(limits.tx_size), landings_(SIZE_MAX), remotes_(SIZE_MAX), serving_(SIZE_MAX) {
+  own_receives_.join(completers);
+}
 
 Messenger::~Messenger() {
-  for (util_ext::Matcher *m : {&tagged_, &untagged_})
-    m->for_each_unexpected([&](util_ext::UnexpectedMessage &message) {
-      m->remove(message);
-      give_unexpected(static_cast<Unexpected &>(message));
-    });
-  for (Unexpected *u : claimed_)
-    give_unexpected(*u);
-  while (Unexpected *u = free_unexpected_) {
-    free_unexpected_ = u->free_next;
-    delete u;
-  }
-  tx_.for_each_taken([](TxOp &op) { delete[] op.owned; });
+  receives_->leave(*this, completers_);
+  for (Slab<TxOp> *slab : {&tx_, &serving_})
+    slab->for_each_taken([](TxOp &op) { delete[] op.owned; });
+}
+
+void Messenger::share(Receives &receives) {
+  receives_ = &receives;
+  receives.join(completers_);
 }
 
 Traffic *Messenger::traffic(Peer &p) {
@@ -44,6 +42,7 @@ void Messenger::opened(Peer &p, const Opening &o) {
   p.lossless = o.lossless;
   p.can_pull = o.can_pull;
   p.rma = o.rma;
+  p.connects = o.connects;
   if (p.traffic && p.traffic->to_send())
     outlet_.want_push(p);
 }
@@ -54,12 +53,12 @@ void Messenger::tidy(Peer &p) {
 }
 
 void Messenger::source_known(Peer &p) {
-  for (util_ext::Matcher *m : {&tagged_, &untagged_})
+  for (util_ext::Matcher *m : {&receives_->tagged, &receives_->untagged})
     m->for_each_unexpected([&](util_ext::UnexpectedMessage &message) {
       if (static_cast<Unexpected &>(message).peer == &p)
         m->set_source(message, p.addr);
     });
-  for (Unexpected *u : claimed_)
+  for (Unexpected *u : receives_->claimed)
     if (u->peer == &p)
       u->src = p.addr;
 }
@@ -87,6 +86,9 @@ void Messenger::hand_over(Peer &from, Peer &to) {
 bool Messenger::promised() {
   bool any = false;
   tx_.for_each_taken([&](const TxOp &op) { any |= !(op.flags & FI_COMPLETION); });
+  serving_.for_each_taken([&](const TxOp &op) {
+    any |= op.connection == wire::FrameType::shutdown || op.connection == wire::FrameType::reject;
+  });
   return any;
 }
 
@@ -119,7 +121,7 @@ void Messenger::fail_landings(Peer &p, int error) {
     if (op && error)
       receive_done(*op, &p, p.addr, a, error);
     else if (op && --op->landing == 0 && op->spent)
-      rx_.give(op);
+      receives_->give(*op);
   }
 }
 
@@ -131,18 +133,18 @@ void Messenger::fail_unexpected(Peer &p) {
     u.peer = nullptr;
     return u.kind != UnexpectedKind::whole;
   };
-  for (util_ext::Matcher *m : {&tagged_, &untagged_})
+  for (util_ext::Matcher *m : {&receives_->tagged, &receives_->untagged})
     m->for_each_unexpected([&](util_ext::UnexpectedMessage &message) {
       auto &u = static_cast<Unexpected &>(message);
       if (!gone(u))
         return;
       m->remove(message);
-      give_unexpected(u);
+      receives_->give(u);
     });
-  std::erase_if(claimed_, [&](Unexpected *u) {
+  std::erase_if(receives_->claimed, [&](Unexpected *u) {
     if (!gone(*u))
       return false;
-    give_unexpected(*u);
+    receives_->give(*u);
     return true;
   });
 }

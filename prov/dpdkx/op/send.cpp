@@ -159,6 +159,7 @@ TxOp *Messenger::take_op(Peer &p, const iovec *iov, std::size_t count, std::size
   op->remote = nullptr;
   op->serves = false;
   op->bulk = false;
+  op->connection = wire::FrameType::pad;
   return op;
 }
 
@@ -257,6 +258,8 @@ bool Messenger::start(Peer &p, TxOp &op) {
   }
   if (op.remote)
     return start_remote(p, op);
+  if (op.connection != wire::FrameType::pad) [[unlikely]]
+    return start_connection(p, op);
   if (op.stage == TxStage::partial)
     return send_parts(p, op);
 

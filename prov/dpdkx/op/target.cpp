@@ -242,6 +242,7 @@ void Messenger::serve(Peer &p, const wire::ReadFrame &f) {
   remote->targets = f.targets;
   op->peer = &p;
   op->serves = true;
+  op->connection = wire::FrameType::pad;
   op->owned = nullptr;
   op->remote = remote;
   op->flags = 0;

@@ -16,9 +16,10 @@ using KeyDigest = std::array<std::byte, 16>; // of the job's authentication key;
 
 namespace feature { // what the sender understands beyond version 1
 inline constexpr std::uint64_t none = 0;
-inline constexpr std::uint64_t rma = 1;     // frames write, write_request, read, status
-inline constexpr std::uint64_t atomics = 2; // frames atomic, status
-inline constexpr std::uint64_t known = rma | atomics;
+inline constexpr std::uint64_t rma = 1;         // frames write, write_request, read, status
+inline constexpr std::uint64_t atomics = 2;     // frames atomic, status
+inline constexpr std::uint64_t connections = 4; // frames connect to shutdown
+inline constexpr std::uint64_t known = rma | atomics | connections;
 } // namespace feature
 
 // hello, confirm, welcome.

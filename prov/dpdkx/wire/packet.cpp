@@ -203,6 +203,23 @@ FrameResult decode_atomic(std::span<const std::byte> &in, AtomicFrame &f) {
   return FrameResult::frame;
 }
 
+FrameResult decode_connection(std::span<const std::byte> &in, FrameType type, ConnectionFrame &f) {
+  if (in.size() < connection_frame_size)
+    return FrameResult::malformed;
+  const std::byte *p = in.data();
+  f.type = type;
+  f.len = bytes::get<std::uint16_t>(p + 2);
+  bytes::get_into(p + 4, f.mn);
+  f.id = bytes::get<std::uint64_t>(p + 8);
+  const bool speaks = type != FrameType::ready && type != FrameType::shutdown;
+  if (bytes::get<std::uint8_t>(p + 1) != 0 || f.len > (speaks ? max_connection_data : 0) ||
+      in.size() < connection_frame_size + f.len)
+    return FrameResult::malformed;
+  f.payload = p + connection_frame_size;
+  in = in.subspan(connection_frame_size + f.len);
+  return FrameResult::frame;
+}
+
 } // namespace
 
 FrameResult decode_rare_frame(std::span<const std::byte> &in, Frame &out) {
@@ -223,6 +240,12 @@ FrameResult decode_rare_frame(std::span<const std::byte> &in, Frame &out) {
     return decode_status(in, out.status);
   case FrameType::atomic:
     return decode_atomic(in, out.atomic);
+  case FrameType::connect:
+  case FrameType::accept:
+  case FrameType::ready:
+  case FrameType::reject:
+  case FrameType::shutdown:
+    return decode_connection(in, out.type, out.connection);
   default:
     return FrameResult::malformed;
   }
@@ -308,6 +331,13 @@ std::byte *encode(std::byte *out, const AtomicFrame &f) {
     out += 8;
   }
   return detail::put_targets(out, f.targets);
+}
+
+std::byte *encode(std::byte *out, const ConnectionFrame &f) {
+  put_head(out, f.type, 0, f.len);
+  bytes::put(out + 4, f.mn);
+  bytes::put(out + 8, f.id);
+  return out + connection_frame_size;
 }
 
 } // namespace dpdkx::wire

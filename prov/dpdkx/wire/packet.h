@@ -92,6 +92,12 @@ enum class FrameType : std::uint8_t {
   status = 11,       // a write or an atomic has failed at the target
   // Feature atomics:
   atomic = 32,
+  // Feature connections:
+  connect = 56,  // asks who listens for a connection
+  accept = 57,   // from the endpoint that is to be the other end
+  ready = 58,    // the answer to it: the connection is there
+  reject = 59,   // there will be none
+  shutdown = 60, // the sender ends it, and has nothing more to say
 };
 
 namespace frame_flag {
@@ -222,6 +228,17 @@ struct FinFrame {
   std::uint32_t status = 0; // 0, or a positive libfabric error number
 };
 
+// All five of a connection. The payload is the application's.
+struct ConnectionFrame {
+  FrameType type = FrameType::connect;
+  std::uint16_t len = 0; // payload, bytes: at most max_connection_data; ready, shutdown: 0
+  MessageNumber mn;
+  std::uint64_t id = 0; // drawn by who connects: who knows it has been asked
+  const std::byte *payload = nullptr;
+};
+// With its frame, this fits into one packet of any session.
+inline constexpr std::uint16_t max_connection_data = 256;
+
 // Sizes of a frame without its payload.
 constexpr std::size_t size_of(const MessageFrame &);
 constexpr std::size_t size_of(const RtsFrame &);
@@ -243,6 +260,7 @@ inline constexpr std::size_t max_write_request_frame_size =
 inline constexpr std::size_t max_read_frame_size = 16 + target_size * max_targets;
 inline constexpr std::size_t status_frame_size = 8;
 inline constexpr std::size_t max_atomic_frame_size = 32 + target_size * max_targets;
+inline constexpr std::size_t connection_frame_size = 16;
 
 // Encoders write at `out` and return the end of what they wrote (without
 // payload, which the caller puts behind). The caller has seen to the room.
@@ -259,6 +277,7 @@ std::byte *encode(std::byte *out, const WriteRequestFrame &);
 std::byte *encode(std::byte *out, const ReadFrame &);
 std::byte *encode(std::byte *out, const StatusFrame &);
 std::byte *encode(std::byte *out, const AtomicFrame &);
+std::byte *encode(std::byte *out, const ConnectionFrame &);
 
 // Decoders never read beyond `in`; they take what they read off its front.
 // nullopt / false: malformed. Unknown flags in a header or frame are malformed
@@ -281,6 +300,7 @@ struct Frame {
     ReadFrame read;
     StatusFrame status;
     AtomicFrame atomic;
+    ConnectionFrame connection; // connect, accept, ready, reject, shutdown
   };
   Frame() : type(FrameType::pad), message() {}
 };

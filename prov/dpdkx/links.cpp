@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-//
-// Where an endpoint lives: one IP address and UDP port, bound on the host link
-// and, in a domain with a device, on the device too.
-#include "dpdkx/ep.h"
+#include "dpdkx/links.h"
+
+#include "dpdkx/link/host/host_link.h"
 #include "dpdkx/own_address.h"
 #include "dpdkx/provider.h"
 
@@ -48,58 +47,47 @@ bool is_of_list(const Settings &settings, const Address &address) {
   });
 }
 
-} // namespace
-
-int Endpoint::open_links() {
-  if (linked_)
-    return 0;
-  if (const int rc = domain_.device() ? open_with_device() : open_host_only())
-    return rc;
-  linked_ = true;
-  FI_INFO(&provider, FI_LOG_EP_CTRL, "endpoint at %s\n", to_string(self_).c_str());
-  return 0;
-}
-
-int Endpoint::open_host_only() {
-  if (!source_.is_any() && !link::host_address_is_local(source_))
-    return told(-FI_EADDRNOTAVAIL, to_string(source_) +
+int open_host_only(const Settings &settings, const Address &source, engine::Links &links,
+                   Address &self) {
+  if (!source.is_any() && !link::host_address_is_local(source))
+    return told(-FI_EADDRNOTAVAIL, to_string(source) +
                                        " is no address of this host; allowed without "
                                        "FI_DPDKX_DEVICE: the host's own");
   std::string error;
-  if (const int rc = link::open_host_port(source_, domain_.settings().host, links_.host, error))
+  if (const int rc = link::open_host_port(source, settings.host, links.host, error))
     return told(rc, error);
-  self_ = links_.host->address();
-  if (self_.is_any()) {
-    self_ = primary_address(!source_.is_v4());
-    self_.port = links_.host->address().port;
+  self = links.host->address();
+  if (self.is_any()) {
+    self = primary_address(!source.is_v4());
+    self.port = links.host->address().port;
   }
   return 0;
 }
 
-int Endpoint::open_with_device() {
-  link::Device &device = *domain_.device();
+int open_with_device(const Settings &settings, link::Device &device, const Address &source,
+                     std::uint32_t traffic_class, engine::Links &links, Address &self) {
   Address name = device_address(device);
-  const bool fits = source_.is_any() || source_.ip == name.ip ||
-                    (source_.is_v4() == name.is_v4() && is_of_list(domain_.settings(), source_));
+  const bool fits = source.is_any() || source.ip == name.ip ||
+                    (source.is_v4() == name.is_v4() && is_of_list(settings, source));
   if (!fits)
-    return told(-FI_EADDRNOTAVAIL, to_string(source_) + " is not the address of device " +
+    return told(-FI_EADDRNOTAVAIL, to_string(source) + " is not the address of device " +
                                        device.info().name + "; allowed: " + to_string(name));
   // The any address takes the port for all addresses of the host, of the device's family.
-  Address wanted = source_.is_any() && source_.port ? any_address(name.is_v4()) : name;
-  wanted.port = source_.port;
+  Address wanted = source.is_any() && source.port ? any_address(name.is_v4()) : name;
+  wanted.port = source.port;
 
-  const link::PortOptions options = port_options(domain_.settings(), traffic_class_);
+  const link::PortOptions options = port_options(settings, traffic_class);
   std::vector<std::unique_ptr<link::Port>> passed; // kept, so that others are chosen
   std::string error;
   for (int attempt = 0; attempt < port_attempts; ++attempt) {
     std::unique_ptr<link::Port> host, port;
-    if (const int rc = link::open_host_port(wanted, domain_.settings().host, host, error))
+    if (const int rc = link::open_host_port(wanted, settings.host, host, error))
       return told(rc, error);
     name.port = host->address().port;
     const int rc = device.open_port(name, options, port, error);
     if (rc == 0) {
-      links_ = {std::move(host), std::move(port)};
-      self_ = name;
+      links = {std::move(host), std::move(port)};
+      self = name;
       return 0;
     }
     if (rc != -EADDRINUSE || wanted.port != 0)
@@ -107,6 +95,14 @@ int Endpoint::open_with_device() {
     passed.push_back(std::move(host));
   }
   return told(-FI_EADDRINUSE, error);
+}
+
+} // namespace
+
+int open_links(const Settings &settings, link::Device *device, const Address &source,
+               std::uint32_t traffic_class, engine::Links &links, Address &self) {
+  return device ? open_with_device(settings, *device, source, traffic_class, links, self)
+                : open_host_only(settings, source, links, self);
 }
 
 } // namespace dpdkx
