@@ -176,10 +176,11 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
             "FI_DPDKX_OFFER=yes\n");
     return -FI_ENODATA;
   }
-  // Layered providers ask for other types: no need to look further.
+  // Layered providers ask for types that they don't get: no need to look, and to tell, further.
+  const std::span types = types_for(flags);
   const unsigned asked_type = hints && hints->ep_attr ? util_ext::raw(hints->ep_attr->type) : 0u;
-  if (asked_type != FI_EP_UNSPEC && asked_type != FI_EP_RDM && asked_type != FI_EP_MSG &&
-      asked_type != FI_EP_DGRAM)
+  if (asked_type != FI_EP_UNSPEC &&
+      std::find(types.begin(), types.end(), asked_type) == types.end())
     return util_ext::refuse_hint(provider, "ep_attr->type", asked_type, "the best is", FI_EP_RDM);
   Settings settings;
   if (const int rc = current_settings(settings))
@@ -193,7 +194,7 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
   InfoPtr list;
   fi_info *last = nullptr;
   const std::vector<Candidate> domains = candidates(settings, hints, wanted);
-  for (const fi_ep_type type : types_for(flags)) {
+  for (const fi_ep_type type : types) {
     if (asked_type == FI_EP_UNSPEC ? type != FI_EP_RDM && !list : asked_type != type)
       continue;
     for (const Candidate &candidate : domains) {

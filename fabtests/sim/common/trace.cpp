@@ -60,6 +60,16 @@ std::string describe(const Frame &f) {
                        f.atomic.mn.value, f.atomic.op, f.atomic.datatype, f.atomic.kind,
                        f.atomic.targets.total(), id(f.atomic.reader),
                        f.atomic.flags & frame_flag::want_processed ? " want_processed" : "");
+  case FrameType::connect:
+  case FrameType::accept:
+  case FrameType::ready:
+  case FrameType::reject:
+  case FrameType::shutdown: {
+    static const char *const names[] = {"connect", "accept", "ready", "reject", "shutdown"};
+    const auto i = static_cast<std::size_t>(f.type) - static_cast<std::size_t>(FrameType::connect);
+    return fmt::format(" | {} mn {} id {:x} len {}", names[i], f.connection.mn.value,
+                       f.connection.id, f.connection.len);
+  }
   case FrameType::pad:
     break;
   }
@@ -95,7 +105,7 @@ std::string describe_body(PacketType type, std::span<const std::byte> in) {
 
 const char *name(PacketType t) {
   static const char *const names[] = {"?",       "data",    "ack",   "hello", "challenge",
-                                      "confirm", "welcome", "reset", "bye"};
+                                      "confirm", "welcome", "reset", "bye",   "datagram"};
   const auto i = static_cast<std::size_t>(t);
   return names[i < std::size(names) ? i : 0];
 }
