@@ -2,13 +2,17 @@
 //
 // Two live endpoints with a session talk to each other while datagrams come in
 // that the input has made: of whole cloth, or from what they have just sent,
-// with checksums repaired, so that they get as far as they can. Whatever comes,
-// nothing may crash, leak or hang, memory that was not given to the engine is
-// not touched, and an operation completes once.
+// with checksums repaired, so that they get as far as they can. Both expose
+// memory to each other, and close it again. Whatever comes, nothing may crash,
+// leak or hang, memory that was not given to the engine, or is not registered any
+// more, is not touched, and an operation completes once.
 //
 // The input is a series of commands, see Fuzz::step().
+#include "fuzz/forged_frame.h"
+#include "fuzz/input.h"
 #include "sim/common/world.h"
 
+#include "dpdkx/op/atomic.h"
 #include "dpdkx/wire/packet.h"
 #include "harness/forwarding_port.h"
 #include "sim/common/check.h"
@@ -20,32 +24,9 @@
 namespace {
 
 using namespace sim;
+using namespace fuzz;
 namespace link = dpdkx::link;
 namespace wire = dpdkx::wire;
-
-// Takes bytes off the input; zeros when it is used up.
-class Input {
-public:
-  explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
-
-  bool empty() const { return bytes_.empty(); }
-  std::uint8_t byte() {
-    if (bytes_.empty())
-      return 0;
-    const std::uint8_t b = bytes_.front();
-    bytes_ = bytes_.subspan(1);
-    return b;
-  }
-  std::uint32_t word() { return byte() | byte() << 8; }
-  std::span<const std::byte> bytes(std::size_t n) {
-    const auto taken = bytes_.first(std::min(n, bytes_.size()));
-    bytes_ = bytes_.subspan(taken.size());
-    return std::as_bytes(taken);
-  }
-
-private:
-  std::span<const std::uint8_t> bytes_;
-};
 
 // A peer may ask to have any address pulled. A kernel answers -EFAULT where
 // there is nothing; the simulated link would crash.
@@ -71,8 +52,12 @@ public:
   Fuzz(std::span<const std::uint8_t> bytes)
       : in_(bytes), lossless_(in_.byte() % 4 == 3), world_(1, setup()) {
     world_.add(2);
+    world_.on_remote = [](NodeId, const Done &) {}; // forged ones tell anything
+    for (NodeId id = 0; id < 2; ++id)
+      expose(id);
     world_.set_hook([this](const link::sim::Departure &d) {
       const NodeId to = d.to == World::address_of(0) ? 0 : 1;
+      note_number(to, d.bytes);
       auto &last = seen_[to];
       if (last.size() == most_seen)
         last.erase(last.begin());
@@ -111,7 +96,7 @@ private:
   void step() {
     const std::uint8_t command = in_.byte();
     const NodeId node = command >> 7;
-    switch (command % 15) {
+    switch (command % 21) {
     case 0:
     case 1:
       return send(node);
@@ -140,6 +125,16 @@ private:
       if (world_.alive(node))
         world_.compute_until(node, world_.now() + 20ms * in_.byte());
       return;
+    case 14:
+    case 15:
+      return rma(node);
+    case 16:
+      return atomic(node);
+    case 17:
+    case 18:
+      return inject_remote(node);
+    case 19:
+      return reopen(node);
     default:
       return restart(node);
     }
@@ -180,6 +175,73 @@ private:
     keep(world_.try_receive(at, sizes[in_.byte() % std::size(sizes)], h));
   }
 
+  // --- On memory
+
+  static constexpr std::size_t region_size = 40'000;
+
+  void expose(NodeId id) { regions_[id] = &world_.node(id).expose(region_size); }
+
+  void reopen(NodeId id) {
+    if (!world_.alive(id))
+      return;
+    regions_[id]->close_for_good();
+    if (in_.byte() & 1)
+      expose(id);
+  }
+
+  // Mostly within the region, or about its end.
+  RemoteHow place(NodeId at, std::size_t size) {
+    const std::uint8_t how = in_.byte();
+    RemoteHow h{.key = regions_[at] ? regions_[at]->key() : 1,
+                .addr = region_size - std::min(size, region_size)};
+    if (how & 1)
+      h.addr = how & 2 ? in_.word() : 0;
+    if (how % 32 == 4)
+      h.key = in_.byte();
+    if (how & 8)
+      h.data = how;
+    h.targets = 1 + (how >> 4 & 7);
+    h.pieces = 1 + (how >> 6);
+    return h;
+  }
+
+  void rma(NodeId from) {
+    if (!world_.alive(from))
+      return;
+    static constexpr std::size_t sizes[] = {0, 8, 130, 1400, 3000, 20'000, 40'000, 40'001};
+    static constexpr std::uint64_t flags[] = {0, FI_DELIVERY_COMPLETE, FI_FENCE, FI_INJECT};
+    const std::uint8_t how = in_.byte();
+    const std::size_t size = sizes[how & 7];
+    RemoteHow h = place(1 - from, size);
+    if (how & 8) {
+      h.data.reset();
+      h.flags = how & 16 ? FI_FENCE : 0;
+      return keep(world_.try_read(from, 1 - from, size, h));
+    }
+    h.flags = flags[how >> 4 & 3];
+    keep(world_.try_write(from, 1 - from, bytes_of(size, how), h));
+  }
+
+  void atomic(NodeId from) {
+    if (!world_.alive(from))
+      return;
+    static constexpr fi_op ops[] = {FI_SUM, FI_ATOMIC_WRITE, FI_ATOMIC_READ, FI_CSWAP};
+    static constexpr fi_datatype types[] = {FI_UINT8, FI_UINT64, FI_DOUBLE, FI_LONG_DOUBLE_COMPLEX};
+    const std::uint8_t how = in_.byte();
+    AtomicHow h{.op = ops[how & 3], .datatype = types[how >> 2 & 3], .fetch = (how & 16) != 0};
+    const std::size_t element = dpdkx::op::atomic_size(h.datatype);
+    const std::size_t size = (1 + (how >> 5)) % (dpdkx::op::max_atomic / element + 1) * element;
+    if (size == 0)
+      return;
+    h.at = place(1 - from, size);
+    h.at.targets = h.at.pieces = 1;
+    std::vector<std::byte> compare;
+    if (h.op == FI_CSWAP)
+      compare = bytes_of(size, 1);
+    h.fetch |= h.op == FI_ATOMIC_READ;
+    keep(world_.try_atomic(from, 1 - from, bytes_of(size, how), h, compare));
+  }
+
   void keep(Op *op) {
     if (op)
       ops_.push_back(op);
@@ -194,8 +256,11 @@ private:
   }
 
   void restart(NodeId id) {
-    if (!world_.alive(id))
-      return world_.restart(id);
+    if (!world_.alive(id)) {
+      world_.restart(id);
+      return expose(id);
+    }
+    regions_[id] = nullptr;
     std::erase_if(ops_, [id](const Op *op) { return op->node == id; });
     if (in_.byte() & 1)
       world_.kill(id);
@@ -257,6 +322,45 @@ private:
     inject(to, std::move(bytes));
   }
 
+  // The newest message number that was sent to a node.
+  void note_number(NodeId to, std::span<const std::byte> datagram) {
+    const auto header = wire::decode_header(datagram);
+    wire::AckBlock ack;
+    if (!header || header->type != wire::PacketType::data ||
+        (header->flags & wire::packet_flag::ack_block && !wire::decode_ack(datagram, ack)))
+      return;
+    wire::Frame f;
+    while (wire::decode_frame(datagram, f) == wire::FrameResult::frame)
+      if (f.type == wire::FrameType::write)
+        number_[to] = f.write.mn;
+      else if (f.type == wire::FrameType::read)
+        number_[to] = f.read.mn;
+      else if (f.type == wire::FrameType::atomic)
+        number_[to] = f.atomic.mn;
+      else if (f.type == wire::FrameType::tagged || f.type == wire::FrameType::message)
+        number_[to] = f.message.mn;
+  }
+
+  // A frame that does something to a node's memory, as its peer could have sent it.
+  void inject_remote(NodeId to) {
+    const auto *original = seen(to);
+    if (!original)
+      return;
+    std::span<const std::byte> rest = *original;
+    auto header = wire::decode_header(rest);
+    if (!header)
+      return;
+    header->type = wire::PacketType::data;
+    header->flags = 0;
+    header->pn = header->pn + 1u + in_.byte() % 32u;
+    std::vector<std::byte> bytes(wire::packet_header_size);
+    wire::encode(bytes.data(), *header);
+    const auto frame = forged_frame(in_, number_[to] + 1u + in_.byte() % 8u,
+                                    [&](std::size_t size) { return place(to, size); });
+    bytes.insert(bytes.end(), frame.begin(), frame.end());
+    inject(to, std::move(bytes));
+  }
+
   // The next datagram to a node is changed on its way; the only way to a
   // lossless port.
   void change_next(NodeId to) {
@@ -281,6 +385,8 @@ private:
   const bool lossless_;
   World world_;
   std::vector<Op *> ops_;
+  Exposed *regions_[2] = {}; // the one exposed last; null: none in this life
+  dpdkx::MessageNumber number_[2];
   std::vector<std::vector<std::byte>> seen_[2]; // the last datagrams sent to each
   std::function<link::sim::Verdict(const link::sim::Departure &)> rewrite_;
 };

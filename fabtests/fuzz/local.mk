@@ -17,7 +17,9 @@ fabtests_fuzz_fuzz_net_SOURCES = fabtests/fuzz/fuzz_net.cpp
 fabtests_fuzz_fuzz_net_LDFLAGS = $(fuzz_ldflags)
 fabtests_fuzz_fuzz_net_LDADD = $(net_libs)
 
-fabtests_fuzz_fuzz_endpoint_SOURCES = fabtests/fuzz/fuzz_endpoint.cpp $(sim_world_sources)
+fabtests_fuzz_fuzz_endpoint_SOURCES = fabtests/fuzz/fuzz_endpoint.cpp \
+	fabtests/fuzz/forged_frame.cpp fabtests/fuzz/forged_frame.h fabtests/fuzz/input.h \
+	$(sim_world_sources)
 fabtests_fuzz_fuzz_endpoint_CPPFLAGS = $(sim_cppflags)
 fabtests_fuzz_fuzz_endpoint_LDFLAGS = $(fuzz_ldflags)
 fabtests_fuzz_fuzz_endpoint_LDADD = $(sim_libs)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // Memory of a node that its peers may access, registered in three buffers that lie one behind the
-// other, between margins that nobody may touch.
+// other, between margins that nobody may touch: with AddressSanitizer, whoever does is caught at
+// once.
 #pragma once
 
 #include "util_ext/mr_table.h"
@@ -13,7 +14,28 @@
 #include <utility>
 #include <vector>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace sim {
+
+inline void forbid([[maybe_unused]] std::span<const std::byte> memory) {
+#ifdef __SANITIZE_ADDRESS__
+  ASAN_POISON_MEMORY_REGION(memory.data(), memory.size());
+#endif
+}
+
+inline void allow([[maybe_unused]] std::span<const std::byte> memory) {
+#ifdef __SANITIZE_ADDRESS__
+  ASAN_UNPOISON_MEMORY_REGION(memory.data(), memory.size());
+#endif
+}
 
 class Exposed {
 public:
@@ -27,8 +49,12 @@ public:
     region_.length = size;
     region_.access = rights;
     open_ = table_.insert(region_, key) == 0;
+    forbid_margins();
   }
-  ~Exposed() { close(); }
+  ~Exposed() {
+    close();
+    allow(memory_);
+  }
   Exposed(const Exposed &) = delete;
 
   std::span<std::byte> span() { return std::span(memory_).subspan(margin, size_); }
@@ -41,17 +67,32 @@ public:
     if (std::exchange(open_, false))
       table_.remove(region_);
   }
+  // And never looked at again.
+  void close_for_good() {
+    close();
+    forbid(memory_);
+  }
   bool margins_untouched() const {
+    allow(memory_);
     const auto clean = [](std::span<const std::byte> s) {
       return std::ranges::all_of(s, [](std::byte b) { return b == untouched; });
     };
-    return clean(std::span(memory_).first(margin)) && clean(std::span(memory_).last(margin));
+    const bool untouched_still =
+        clean(std::span(memory_).first(margin)) && clean(std::span(memory_).last(margin));
+    forbid_margins();
+    return untouched_still;
   }
 
   static constexpr std::byte untouched{0xcc}; // what all of it holds at first
 
 private:
   static constexpr std::size_t margin = 64;
+
+  void forbid_margins() const {
+    forbid(std::span(memory_).first(margin));
+    const std::size_t behind = (margin + size_ + 7) / 8 * 8; // poison begins at words
+    forbid(std::span(memory_).subspan(behind));
+  }
 
   util_ext::MrTable &table_;
   std::vector<std::byte> memory_;
