@@ -35,7 +35,7 @@ san_configure = --disable-werror $(SUBCONFIGURE_ARGS)
 # Address and undefined behaviour live well together: check-asan has both. Of
 # the programs only those that are run.
 check-asan:
-	+@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+	+@ASAN_OPTIONS=strict_string_checks=1 \
 	UBSAN_OPTIONS=print_stacktrace=1 UNLOADABLE_BECAUSE_OF=asan \
 	FABTESTS_PATIENCE=5 SIM_SEEDS_DIVIDED_BY=3; \
 	export ASAN_OPTIONS UBSAN_OPTIONS UNLOADABLE_BECAUSE_OF; \

@@ -6,6 +6,12 @@
 #include <cstring>
 #include <vector>
 
+// Looked for in all tests but the simulation's, which would take fifty times as long.
+#if defined(__SANITIZE_ADDRESS__)
+extern "C" const char *__asan_default_options();
+extern "C" const char *__asan_default_options() { return "detect_stack_use_after_return=1"; }
+#endif
+
 namespace unit {
 
 namespace {
