@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/address_format.h"
 
+#include "dpdkx/provider.h"
+
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
@@ -28,6 +30,16 @@ AddressBytes bytes_of(const void *from, std::size_t len) {
 bool known_format(std::uint32_t format) {
   return format == FI_SOCKADDR || format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6 ||
          format == FI_ADDR_STR;
+}
+
+int check_format(std::uint32_t format) {
+  if (known_format(format))
+    return 0;
+  FI_WARN(&provider, FI_LOG_EP_CTRL,
+          "address format %u; allowed: FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_SOCKADDR, "
+          "FI_ADDR_STR\n",
+          format);
+  return -FI_EINVAL;
 }
 
 Address to_address(const util_ext::SockAddr &sa) {
@@ -63,6 +75,14 @@ int read_address(std::uint32_t format, const void *from, std::size_t len, Addres
   }
   out = to_address(sa);
   return 0;
+}
+
+int read_source(const fi_info &info, Address &source) {
+  if (!info.src_addr ||
+      read_address(info.addr_format, info.src_addr, info.src_addrlen, source) == 0)
+    return 0;
+  FI_WARN(&provider, FI_LOG_EP_CTRL, "the source address is not in the format it should have\n");
+  return -FI_EINVAL;
 }
 
 AddressBytes write_address(std::uint32_t format, const Address &address) {

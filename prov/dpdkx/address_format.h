@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <rdma/fabric.h>
 #include <vector>
 
 namespace dpdkx {
@@ -17,6 +18,8 @@ namespace dpdkx {
 using AddressBytes = std::vector<std::byte>; // as the application gets them
 
 bool known_format(std::uint32_t format);
+// The same for who opens an endpoint: 0, or -FI_EINVAL, which has been told.
+int check_format(std::uint32_t format);
 
 Address to_address(const util_ext::SockAddr &);
 // IPv4 as sockaddr_in, also where it is mapped into IPv6.
@@ -24,6 +27,10 @@ util_ext::SockAddr to_sockaddr(const Address &);
 
 // 0, or -FI_EINVAL: no address in that format. Texts may need a name server.
 int read_address(std::uint32_t format, const void *from, std::size_t len, Address &);
+
+// The source address of an info, if it has one; else `source` stays. 0, or -FI_EINVAL, which has
+// been told.
+int read_source(const fi_info &, Address &source);
 
 // Empty: the format can't hold it (an IPv6 address as FI_SOCKADDR_IN).
 AddressBytes write_address(std::uint32_t format, const Address &);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/ep.h"
 
+#include "dpdkx/address_format.h"
 #include "dpdkx/base_info.h"
 #include "dpdkx/key_digest.h"
 #include "dpdkx/links.h"
@@ -77,13 +78,8 @@ int check_info(const fi_info *info) {
             static_cast<unsigned long long>(datagram_caps));
     return -FI_EINVAL;
   }
-  if (!known_format(info->addr_format)) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL,
-            "address format %u; allowed: FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_SOCKADDR, "
-            "FI_ADDR_STR\n",
-            info->addr_format);
-    return -FI_EINVAL;
-  }
+  if (const int rc = check_format(info->addr_format))
+    return rc;
   if (info->ep_attr->tx_ctx_cnt > 1 ||
       (info->ep_attr->rx_ctx_cnt > 1 &&
        (datagrams || info->ep_attr->rx_ctx_cnt != FI_SHARED_CONTEXT)))
@@ -145,11 +141,8 @@ int Endpoint::open(Domain &domain, const fi_info *info, fid_ep **out, void *cont
   if (const int rc = check_info(info))
     return rc;
   Address source = Address::v4(0, 0);
-  if (info->src_addr &&
-      read_address(info->addr_format, info->src_addr, info->src_addrlen, source) != 0) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL, "the source address is not in the format it should have\n");
-    return -FI_EINVAL;
-  }
+  if (const int rc = read_source(*info, source))
+    return rc;
   EpConnection::Origin origin;
   if (info->ep_attr->type == FI_EP_MSG)
     if (const int rc = EpConnection::open(domain.fabric(), *info, origin))

@@ -118,14 +118,7 @@ int check_info(const fi_info *info) {
     FI_WARN(&provider, FI_LOG_EP_CTRL, "passive endpoint of type %u; allowed: FI_EP_MSG\n", type);
     return -FI_EINVAL;
   }
-  if (!known_format(info->addr_format)) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL,
-            "address format %u; allowed: FI_SOCKADDR_IN, FI_SOCKADDR_IN6, FI_SOCKADDR, "
-            "FI_ADDR_STR\n",
-            info->addr_format);
-    return -FI_EINVAL;
-  }
-  return 0;
+  return check_format(info->addr_format);
 }
 
 } // namespace
@@ -160,11 +153,8 @@ int PassiveEndpoint::open(Fabric &fabric, const fi_info *info, fid_pep **out, vo
   if (const int rc = check_info(info))
     return rc;
   Address source = Address::v4(0, 0);
-  if (info->src_addr &&
-      read_address(info->addr_format, info->src_addr, info->src_addrlen, source) != 0) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL, "the source address is not in the format it should have\n");
-    return -FI_EINVAL;
-  }
+  if (const int rc = read_source(*info, source))
+    return rc;
   if (!info->src_addr && info->addr_format == FI_SOCKADDR_IN6)
     source = Address{};
   *out = &(new PassiveEndpoint(fabric, duplicate(*info), source, context))->handle_;

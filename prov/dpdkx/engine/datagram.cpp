@@ -204,7 +204,7 @@ void Endpoint::Impl::take_datagram(const Address &from, std::span<const std::byt
     ++statistics_.malformed;
     return;
   }
-  asm volatile("" ::: "memory"); // a local peer may change what has been looked at
+  read_once();
   const fi_addr_t src = book_.reverse(from);
   std::byte raw[32];
   const std::size_t raw_size = src == FI_ADDR_NOTAVAIL ? to_sockaddr(from, raw) : 0;
@@ -214,18 +214,13 @@ void Endpoint::Impl::take_datagram(const Address &from, std::span<const std::byt
 
 // For the next turn. Without room it is as if the datagram had been lost.
 void Endpoint::Impl::keep_datagram(const Address &from, std::span<const std::byte> body) {
-  const std::size_t len = sizeof from + body.size();
-  void *const memory = backlog_bytes_ > config_.backlog
-                           ? nullptr
-                           : ::operator new(sizeof(Backlog) + len, std::nothrow);
-  if (!memory)
+  Backlog::Owner kept = room_in_backlog(sizeof from + body.size());
+  if (!kept)
     return;
-  auto *kept = new (memory) Backlog{};
-  kept->len = static_cast<std::uint32_t>(len);
   std::memcpy(kept->frames, &from, sizeof from);
   std::memcpy(kept->frames + sizeof from, body.data(), body.size());
-  backlog_bytes_ += len;
-  backlog_.push_back(kept);
+  backlog_bytes_ += kept->len;
+  backlog_.push_back(kept.release());
 }
 
 void Endpoint::Impl::take_kept(const Backlog &b) {

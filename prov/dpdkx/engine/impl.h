@@ -46,6 +46,10 @@ struct Backlog {
   using Owner = std::unique_ptr<Backlog, Free>;
 };
 
+// On the host link a peer can write what we are reading. Decoders read each
+// field once, into a copy; this keeps the compiler from reading it again.
+inline void read_once() { asm volatile("" ::: "memory"); }
+
 // Cold is what few packets meet: it stands apart from what all of them run through, which
 // then stays in the caches.
 struct Endpoint::Impl final : op::Outlet, session::AckSink {
@@ -96,7 +100,8 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void on_session_packet(Conn &, const wire::PacketHeader &, std::span<const std::byte> body);
   void take_ack(Conn &, const wire::AckBlock &, std::uint8_t flags);
   void on_frames(Conn &, std::span<const std::byte> frames);
-  Backlog::Owner keep(Conn &, std::span<const std::byte> frames) const; // null: no room
+  Backlog::Owner room_in_backlog(std::size_t len) const;                // null: there is none
+  Backlog::Owner keep(Conn &, std::span<const std::byte> frames) const; // likewise
   [[gnu::cold]] void run_backlog();
 
   // --- transmit.cpp

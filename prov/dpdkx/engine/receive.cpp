@@ -10,14 +10,6 @@
 
 namespace dpdkx::engine {
 
-namespace {
-
-// On the host link a peer can write what we are reading. Decoders read each
-// field once, into a copy; this keeps the compiler from reading it again.
-inline void read_once() { asm volatile("" ::: "memory"); }
-
-} // namespace
-
 bool Endpoint::Impl::checksum_fits(Attachment &a, const link::RxDatagram &d,
                                    const wire::PacketHeader &h) {
   if (h.flags & wire::packet_flag::checksummed)
@@ -166,15 +158,22 @@ void Endpoint::Impl::take_ack(Conn &c, const wire::AckBlock &a, std::uint8_t fla
   op::Messenger::tidy(c);
 }
 
-Backlog::Owner Endpoint::Impl::keep(Conn &c, std::span<const std::byte> frames) const {
+Backlog::Owner Endpoint::Impl::room_in_backlog(std::size_t len) const {
   if (backlog_bytes_ > config_.backlog)
     return nullptr;
-  void *const memory = ::operator new(sizeof(Backlog) + frames.size(), std::nothrow);
+  void *const memory = ::operator new(sizeof(Backlog) + len, std::nothrow);
   if (!memory)
     return nullptr;
   Backlog::Owner kept(new (memory) Backlog{});
+  kept->len = static_cast<std::uint32_t>(len);
+  return kept;
+}
+
+Backlog::Owner Endpoint::Impl::keep(Conn &c, std::span<const std::byte> frames) const {
+  Backlog::Owner kept = room_in_backlog(frames.size());
+  if (!kept)
+    return nullptr;
   kept->conn = &c;
-  kept->len = static_cast<std::uint32_t>(frames.size());
   std::memcpy(kept->frames, frames.data(), frames.size());
   return kept;
 }
