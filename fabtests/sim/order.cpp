@@ -185,11 +185,28 @@ private:
     return memory_.span(large_at(slot), size);
   }
 
-  void large_write_then_tell(unsigned slot, std::size_t size) {
+  // What it writes, by number.
+  std::uint64_t large_write(unsigned slot, std::size_t size, const std::function<void()> &freed) {
     const std::uint64_t number = ++numbers_;
-    const auto freed = freeing(slot);
     when_done(world_.write(from_, to_, bytes_of(size, number), at(large_at(slot))),
               [freed](const Op &) { freed(); });
+    return number;
+  }
+
+  // What it finds there, by number.
+  std::uint64_t large_read(unsigned slot, std::size_t size, const std::function<void()> &freed) {
+    const std::uint64_t number = ++numbers_;
+    std::ranges::copy(bytes_of(size, number), large_memory(slot, size).begin());
+    when_done(world_.read(from_, to_, size, at(large_at(slot))), [number, freed](const Op &op) {
+      verify(op.memory, number);
+      freed();
+    });
+    return number;
+  }
+
+  void large_write_then_tell(unsigned slot, std::size_t size) {
+    const auto freed = freeing(slot);
+    const std::uint64_t number = large_write(slot, size, freed);
     message(number, [this, slot, size, number, freed] {
       verify(large_memory(slot, size), number);
       freed();
@@ -198,24 +215,16 @@ private:
 
   // Whoever has the message may use the memory again.
   void large_read_then_tell(unsigned slot, std::size_t size) {
-    const std::uint64_t number = ++numbers_;
     const auto freed = freeing(slot);
-    std::ranges::copy(bytes_of(size, number), large_memory(slot, size).begin());
-    when_done(world_.read(from_, to_, size, at(large_at(slot))), [number, freed](const Op &op) {
-      verify(op.memory, number);
-      freed();
-    });
-    message(number, [this, slot, size, freed] {
+    message(large_read(slot, size, freed), [this, slot, size, freed] {
       std::ranges::fill(large_memory(slot, size), std::byte{0});
       freed();
     });
   }
 
   void large_write_then_fence(unsigned slot, std::size_t size) {
-    const std::uint64_t number = ++numbers_;
     const auto freed = freeing(slot);
-    when_done(world_.write(from_, to_, bytes_of(size, number), at(large_at(slot))),
-              [freed](const Op &) { freed(); });
+    const std::uint64_t number = large_write(slot, size, freed);
     RemoteHow how = at(large_at(slot));
     how.flags = FI_FENCE;
     when_done(world_.read(from_, to_, size, how), [number, freed](const Op &op) {
@@ -225,13 +234,8 @@ private:
   }
 
   void large_read_then_fence(unsigned slot, std::size_t size) {
-    const std::uint64_t number = ++numbers_;
     const auto freed = freeing(slot);
-    std::ranges::copy(bytes_of(size, number), large_memory(slot, size).begin());
-    when_done(world_.read(from_, to_, size, at(large_at(slot))), [number, freed](const Op &op) {
-      verify(op.memory, number);
-      freed();
-    });
+    const std::uint64_t number = large_read(slot, size, freed);
     RemoteHow how = at(large_at(slot));
     how.flags = FI_FENCE;
     when_done(world_.write(from_, to_, bytes_of(size, number + 1), how),
