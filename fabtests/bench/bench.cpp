@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -71,29 +71,58 @@ void empty(const std::string &folder) {
     std::filesystem::remove_all(entry);
 }
 
-// Each run starts with another contestant, so that no one always follows the same neighbour. False
-// if one of them failed.
-bool run_section(results &r, const section &s, const bench_command &b) {
-  std::set<std::string> complained;
+// What failed: said at once, and again at the end, where it is read.
+class failures {
+public:
+  void add(const std::string &where, const std::string &what) {
+    fmt::print(stderr, "{}: {}\n", where, what);
+    lines_.push_back(fmt::format("{}: {}", where, what));
+  }
+  // Something of our own doesn't work; the rest is others' and only worth a line.
+  void add_ours(const std::string &where, const std::string &what) {
+    add(where, what);
+    ours_ = true;
+  }
+  [[nodiscard]] bool ours() const { return ours_; }
+  void print() const {
+    for (const auto &line : lines_)
+      fmt::print("failed: {}\n", line);
+  }
+
+private:
+  std::vector<std::string> lines_;
+  bool ours_ = false;
+};
+
+// Each run starts with another contestant, so that no one always follows the same neighbour.
+// Others' failures count when they never could be measured: a raw device or a socket may fail now
+// and then through no fault of dpdkx's.
+void run_section(results &r, failures &failed, const section &s, const bench_command &b) {
+  std::map<std::string, int> complaints;
   for (int run = 0; run < b.runs; ++run) {
     for (std::size_t i = 0; i < s.contestants.size(); ++i) {
       const auto &c = s.contestants[(i + static_cast<std::size_t>(run)) % s.contestants.size()];
       empty(b.plan.scratch);
       const auto done = run_child(c.run, std::chrono::seconds(300));
       const bool measured = read_figures(r, s, c, done.out);
-      if ((done.status != 0 || !measured) && complained.insert(c.name).second)
-        fmt::print(stderr, "{}, {}: {}\n", s.name, c.name, complaint_of(done));
+      if (done.status == 0 && measured)
+        continue;
+      const int times = ++complaints[c.name];
+      const std::string where = fmt::format("{}, {}, run {}", s.name, c.name, run + 1);
+      if (c.name == dpdkx_name || times == b.runs)
+        failed.add_ours(where, complaint_of(done));
+      else if (times == 1)
+        failed.add(where, complaint_of(done));
     }
     fmt::print(stderr, "{}: run {} of {}\n", s.name, run + 1, b.runs);
   }
-  return complained.empty();
 }
 
 int getinfo_runs(const bench_command &b) { return b.plan.quick ? 10 : 50; }
 
 // One row of the table: what a process's one call of fi_getinfo costs with dpdkx installed and
-// without, in turn. `filter`: FI_PROVIDER; empty: none. False if one of them failed.
-bool run_getinfo_with(const bench_command &b, const std::string &filter) {
+// without, in turn. `filter`: FI_PROVIDER; empty: none.
+void run_getinfo_with(failures &failed, const bench_command &b, const std::string &filter) {
   const std::string program = b.plan.folder + "/getinfo_cost";
   const char *path = std::getenv("FI_PROVIDER_PATH");
   const command with{{program}, {{"FI_PROVIDER", filter}, {"FI_PROVIDER_PATH", path ? path : ""}}};
@@ -101,12 +130,12 @@ bool run_getinfo_with(const bench_command &b, const std::string &filter) {
   struct {
     std::vector<double> took, processor;
   } times[2];
-  bool all_ran = true;
+  bool complained = false;
   for (int i = 0; i < getinfo_runs(b); ++i)
     for (const int which : {0, 1}) {
       const child_result done = run_child(which == 0 ? with : without, std::chrono::seconds(20));
-      if (done.status != 0 && std::exchange(all_ran, false))
-        fmt::print(stderr, "getinfo: {}\n", complaint_of(done));
+      if (done.status != 0 && !std::exchange(complained, true))
+        failed.add_ours("getinfo", complaint_of(done));
       times[which].took.push_back(done.took.count() * 1e3);
       times[which].processor.push_back(done.processor.count() * 1e3);
     }
@@ -115,55 +144,55 @@ bool run_getinfo_with(const bench_command &b, const std::string &filter) {
   fmt::print("{:<20} {:>10.3f} {:>10.3f} {:>11.3f} {:>11.3f}  limit 1: {}\n",
              filter.empty() ? "all" : "FI_PROVIDER=" + filter, a, c, a - c, more,
              more <= 1 ? "met" : "MISSED");
-  return all_ran;
 }
 
 // Asking all providers is what most programs do, and varies by more than dpdkx adds; asking one
 // other shows what it adds.
-bool run_getinfo(const bench_command &b) {
+void run_getinfo(failures &failed, const bench_command &b) {
   fmt::print(
       "\ngetinfo: a process that calls fi_getinfo once and does not name dpdkx, from start "
       "to end [ms],\nmedian of {}, with dpdkx installed and without; the limit is for processor "
       "time, which other\nprocesses disturb less\n"
       "{:<20} {:>10} {:>10} {:>11} {:>11}\n",
       getinfo_runs(b), "providers asked", "with", "without", "difference", "processor");
-  const bool all = run_getinfo_with(b, ""), one = run_getinfo_with(b, "tcp");
-  return all && one;
+  for (const char *filter : {"", "tcp"})
+    run_getinfo_with(failed, b, filter);
 }
 
 // Growth of an endpoint's memory by peers that were contacted and have fallen silent, as the
-// simulation's test of it says. False if that failed.
-bool run_memory(const bench_command &b) {
+// simulation's test of it says.
+void run_memory(failures &failed, const bench_command &b) {
   const command scale{{b.plan.folder + "/../sim/scale", "--only", "scale__idle_peer"}, {}};
   const child_result done = run_child(scale, std::chrono::seconds(300));
   fmt::print("\nmemory, growth by each of 10,000 idle peers, limit 256 B: {}\n{}",
              done.status == 0 ? "met" : "MISSED", done.out);
-  return done.status == 0;
+  if (done.status != 0)
+    failed.add_ours("memory", done.out + complaint_of(done));
 }
 
-// What needs two namespaces, and so root. False if a contestant failed.
-bool run_devices(results &r, const bench_command &b) {
+// What needs two namespaces, and so root.
+void run_devices(results &r, failures &failed, const bench_command &b) {
   if (!b.wants("memif") && !b.wants("veth") && !b.wants("remote_veth") && !b.wants("jumbo"))
-    return true;
+    return;
   if (geteuid() != 0) {
     fmt::print(stderr, "memif, veth, remote_veth and jumbo need root; left out\n");
-    return true;
+    return;
   }
   namespace_pair ns;
   if (!ns.ok()) {
     fmt::print(stderr, "memif, veth, remote_veth and jumbo left out: {}\n", ns.error());
-    return true;
+    return;
   }
-  bool all_ran = true;
   if (b.wants("memif"))
-    all_ran &= run_section(r, memif_section(b.plan, ns), b);
+    run_section(r, failed, memif_section(b.plan, ns), b);
   if (b.wants("veth"))
-    all_ran &= run_section(r, veth_section(b.plan, ns), b);
+    run_section(r, failed, veth_section(b.plan, ns), b);
   if (b.wants("remote_veth"))
-    all_ran &= run_section(r, remote_veth_section(b.plan, ns), b);
+    run_section(r, failed, remote_veth_section(b.plan, ns), b);
   if (b.wants("jumbo") && ns.set_mtu(jumbo_mtu))
-    all_ran &= run_section(r, jumbo_section(b.plan, ns), b);
-  return all_ran && ns.ok();
+    run_section(r, failed, jumbo_section(b.plan, ns), b);
+  if (!ns.ok())
+    failed.add_ours("namespaces", ns.error());
 }
 
 class scratch_folder {
@@ -186,25 +215,26 @@ private:
 
 int run(const bench_command &b) {
   results r;
-  bool all_ran = true;
+  failures failed;
   if (b.wants("host"))
-    all_ran &= run_section(r, host_section(b.plan), b);
+    run_section(r, failed, host_section(b.plan), b);
   if (b.wants("remote"))
-    all_ran &= run_section(r, remote_section(b.plan), b);
-  all_ran &= run_devices(r, b);
+    run_section(r, failed, remote_section(b.plan), b);
+  run_devices(r, failed, b);
   print_tables(r);
   const auto verdicts = judge(r);
   print_verdicts(verdicts);
   if (b.wants("getinfo"))
-    all_ran &= run_getinfo(b);
+    run_getinfo(failed, b);
   if (b.wants("memory"))
-    all_ran &= run_memory(b);
+    run_memory(failed, b);
   write_csv(r, b.output + ".csv");
   const bool plotted = write_svg(r, b.output + ".svg");
   fmt::print("\nwritten: {0}.csv{1}\n", b.output,
              plotted ? ", " + b.output + ".svg" : " (no plot: gnuplot is missing or failed)");
   const bool all_met = std::ranges::all_of(verdicts, &verdict::met);
-  return !all_ran || (b.strict && !all_met) ? 1 : 0;
+  failed.print();
+  return failed.ours() || (b.strict && !all_met) ? 1 : 0;
 }
 
 } // namespace

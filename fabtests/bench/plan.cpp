@@ -54,7 +54,7 @@ void set_devices(contestant &c, const device_pair &d) {
 }
 
 contestant dpdkx_on(const plan_options &o, const std::string &sizes, const device_pair &d) {
-  contestant c = provider(o, "dpdkx", sizes);
+  contestant c = provider(o, dpdkx_name, sizes);
   append(c.run, {"--what", "latency"});
   set_devices(c, d);
   return c;
@@ -96,7 +96,7 @@ section host_section(const plan_options &o) {
       o.quick ? "8,2048,1048576"
               : "0,8,32,64,128,256,1024,2048,4096,13312,16384,65536,262144,1048576,4194304";
   section s{"host", {}};
-  for (const char *name : {"dpdkx", "shm", "tcp;ofi_rxm"})
+  for (const char *name : {dpdkx_name, "shm", "tcp;ofi_rxm"})
     s.contestants.push_back(provider(o, name, sizes));
   s.contestants.push_back({"floor", program(o, "floor_shm"), true});
   s.contestants.push_back({"floor", program(o, "floor_socket"), true});
@@ -113,7 +113,7 @@ static std::vector<contestant> both_of(const plan_options &o, const std::string 
 
 section remote_section(const plan_options &o) {
   section s{"remote", {}};
-  for (const char *name : {"dpdkx", "shm", "tcp;ofi_rxm"})
+  for (const char *name : {dpdkx_name, "shm", "tcp;ofi_rxm"})
     for (contestant &c : both_of(o, name))
       s.contestants.push_back(std::move(c));
   s.contestants.push_back({"floor", program(o, "floor_shm"), true});
@@ -125,7 +125,7 @@ section remote_veth_section(const plan_options &o, const namespace_pair &ns) {
   if (!built(o, "floor_dpdk"))
     return s;
   const std::string nodes = namespace_pair::address(0) + "," + namespace_pair::address(1);
-  for (contestant &c : both_of(o, "dpdkx")) {
+  for (contestant &c : both_of(o, dpdkx_name)) {
     set_devices(c, {namespace_pair::interface(0), namespace_pair::interface(1)});
     append(c.run, {"--node", nodes});
     s.contestants.push_back(std::move(c));

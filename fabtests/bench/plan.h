@@ -12,6 +12,8 @@
 
 namespace fabtest {
 
+inline constexpr const char *dpdkx_name = "dpdkx"; // the contestant that all is about
+
 struct contestant {
   std::string name;
   command run;
