@@ -67,6 +67,34 @@ int Cntr::control(struct fid *f, int command, void *arg) noexcept {
   return guard([&] { return from(f)->wait_.control(command, arg); });
 }
 
+std::uint64_t Cntr::replace(Value &v, std::uint64_t n) noexcept {
+  std::uint64_t before;
+  {
+    const std::lock_guard lock(mutex_);
+    before = v.load(std::memory_order_relaxed);
+    v.store(n, std::memory_order_release);
+    look_for_works();
+  }
+  changed();
+  return before;
+}
+
+void Cntr::count_last(Hold<Cntr> hold, int error) noexcept {
+  Cntr &self = *hold;
+  const std::lock_guard lock(self.mutex_); // see in_use()
+  const Hold<Cntr> last = std::move(hold); // let go before the lock is
+  Value &v = error ? self.errors_ : self.value_;
+  v.store(v.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  self.look_for_works();
+  self.changed();
+}
+
+bool Cntr::in_use() noexcept {
+  domain_->triggers.settle();
+  const std::lock_guard lock(mutex_);
+  return Holdable::in_use();
+}
+
 // What the C interface has twice: for the value, and for the error value.
 template <Cntr::Value Cntr::*Which, Cntr::Value Cntr::*ByHand> struct Cntr::Calls {
   static std::uint64_t read(fid_cntr *c) noexcept {
@@ -77,13 +105,14 @@ template <Cntr::Value Cntr::*Which, Cntr::Value Cntr::*ByHand> struct Cntr::Call
     Cntr &self = *from(&c->fid);
     (self.*ByHand).fetch_add(n);
     self.change(self.*Which, n);
+    self.domain_->triggers.run(false);
     return 0;
   }
   static int set(fid_cntr *c, std::uint64_t n) noexcept {
     Cntr &self = *from(&c->fid);
-    const std::uint64_t before = (self.*Which).exchange(n);
+    const std::uint64_t before = self.replace(self.*Which, n);
     (self.*ByHand).fetch_add(n - before);
-    self.changed();
+    self.domain_->triggers.run(false);
     return 0;
   }
 };
@@ -95,10 +124,10 @@ int Cntr::start() {
 }
 
 Cntr::Cntr(Domain &domain, const WaitChoice &choice, void *context)
-    : domain_(domain), locking_(domain.locking()), drives_progress_(!domain.auto_progress()),
+    : domain_(domain), drives_progress_(!domain.auto_progress()),
       pollable_(choice.set || Wait::is_native(choice.object)),
-      source_(drives_progress_ ? &domain.wait_source() : nullptr), wait_(choice.make(source_)),
-      membership_(choice.set) {
+      source_(drives_progress_ ? &domain.wait_source() : nullptr), mutex_(domain.locking()),
+      wait_(choice.make(source_)), membership_(choice.set) {
   static fi_ops_cntr cntr_ops = [] {
     auto t = all_missing<fi_ops_cntr>();
     using Values = Calls<&Cntr::value_, &Cntr::by_hand_>;

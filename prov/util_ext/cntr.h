@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// Counters: fi_cntr(3). 64-bit success and error values. The trigger engine
-// will hang on them: every change goes through one place, changed().
+// Counters: fi_cntr(3). 64-bit success and error values. Works may wait for their
+// sum (trigger.h): every change looks whether it has reached one.
 #pragma once
 
 #include "util_ext/domain.h"
@@ -16,6 +16,10 @@ public:
   // Any thread. Modulo 2^64.
   void add(std::uint64_t n) noexcept { change(value_, n); }
   void add_error(std::uint64_t n) noexcept { change(errors_, n); }
+  void set(std::uint64_t n) noexcept { replace(value_, n); }
+  // One more, or one more error, as the last thing that is done with the counter: whoever sees it
+  // may close it.
+  static void count_last(Hold<Cntr>, int error) noexcept;
   // Without making progress.
   std::uint64_t value() const noexcept { return value_.load(); }
   std::uint64_t errors() const noexcept { return errors_.load(); }
@@ -34,6 +38,7 @@ public:
 
 private:
   friend Object;
+  friend Triggers;
   friend WaitMember;
   Cntr(Domain &, const WaitChoice &, void *context);
   ~Cntr() = default;
@@ -45,26 +50,38 @@ private:
   bool quiet() noexcept { return !unread_.load(); } // not changed since it was read
 
   void change(Value &v, std::uint64_t n) noexcept {
-    if (locking_)
-      v.fetch_add(n);
-    else // one caller at a time
+    {
+      const std::lock_guard lock(mutex_);
       v.store(v.load(std::memory_order_relaxed) + n, std::memory_order_release);
+      look_for_works();
+    }
     changed();
+  }
+  std::uint64_t replace(Value &, std::uint64_t n) noexcept; // the value before
+  void look_for_works() noexcept {
+    if (const std::uint64_t l = level(); l >= queue_.threshold()) [[unlikely]]
+      domain_->triggers.reach(queue_, l);
+  }
+  std::uint64_t level() const noexcept {
+    return value_.load(std::memory_order_relaxed) + errors_.load(std::memory_order_relaxed);
   }
   void changed() noexcept {
     if (pollable_) [[unlikely]]
       unread_.store(true);
     wait_.notify();
   }
+  bool in_use() noexcept; // hides Holdable's: also when something has just let go of it
   std::uint64_t read(const Value &) noexcept;
   int wait_for(std::uint64_t threshold, int timeout);
 
   const Hold<Domain> domain_;
-  const bool locking_, drives_progress_, pollable_;
+  const bool drives_progress_, pollable_;
   WaitSource *const source_; // of what progress would find
+  OptionalMutex mutex_;      // of changes
   Value value_{0}, errors_{0};
   Value by_hand_{0}, errors_by_hand_{0}; // of these, by the application
-  std::atomic<bool> unread_{false};      // changed since it was last read; where pollable_
+  WorkQueue queue_;
+  std::atomic<bool> unread_{false}; // changed since it was last read; where pollable_
   Wait wait_;
   Membership membership_;
 };

@@ -6,6 +6,7 @@
 
 #include "util_ext/mr_table.h"
 #include "util_ext/object.h"
+#include "util_ext/trigger.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -53,7 +54,7 @@ public:
   Domain(const fi_provider &provider, fi_threading threading, fi_progress progress,
          std::uint32_t api_version, std::uint32_t addr_format = FI_SOCKADDR)
       : provider_(provider), threading_(threading), progress_(progress), api_version_(api_version),
-        addr_format_(addr_format) {}
+        addr_format_(addr_format), triggers(locking()) {}
   Domain(const Domain &) = delete;
   Domain &operator=(const Domain &) = delete;
 
@@ -72,8 +73,10 @@ public:
   std::uint32_t addr_format() const { return addr_format_; }
   const fi_provider &provider() const { return provider_; }
 
-  Limits limits;
-  MrTable regions; // memory that peers may access
+  // The work that an fi_deferred_work describes, but for operations on counters: those are alike in
+  // all providers. It ends later. 0, or why there can be none, told by a log line: -FI_ENOSYS,
+  // -FI_EINVAL, ...
+  virtual int make_work(const fi_deferred_work &, std::unique_ptr<Work> &) { return -FI_ENOSYS; }
 
 protected:
   ~Domain() = default;
@@ -84,6 +87,11 @@ private:
   const fi_progress progress_;
   const std::uint32_t api_version_;
   const std::uint32_t addr_format_;
+
+public:
+  Limits limits;
+  MrTable regions; // memory that peers may access
+  Triggers triggers;
 };
 
 } // namespace util_ext

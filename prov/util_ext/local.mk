@@ -13,6 +13,8 @@ util_ext_sources = \
 	prov/util_ext/cond_signaller.h \
 	prov/util_ext/cq.cpp \
 	prov/util_ext/cq.h \
+	prov/util_ext/deferred.cpp \
+	prov/util_ext/deferred.h \
 	prov/util_ext/domain.h \
 	prov/util_ext/eq.cpp \
 	prov/util_ext/eq.h \
@@ -38,6 +40,8 @@ util_ext_sources = \
 	prov/util_ext/poll_set.h \
 	prov/util_ext/source_group.cpp \
 	prov/util_ext/source_group.h \
+	prov/util_ext/trigger.cpp \
+	prov/util_ext/trigger.h \
 	prov/util_ext/user_ids.h \
 	prov/util_ext/wait.cpp \
 	prov/util_ext/wait.h \

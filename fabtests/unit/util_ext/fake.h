@@ -94,9 +94,13 @@ public:
   }
   void polled_in_vain() override { in_vain.fetch_add(1); }
   util_ext::WaitSource &wait_source() override { return source; }
+  int make_work(const fi_deferred_work &work, std::unique_ptr<util_ext::Work> &made) override {
+    return on_make_work ? on_make_work(work, made) : -FI_ENOSYS;
+  }
 
   std::atomic<int> progressed{0}, in_vain{0};
   std::function<void()> on_progress; // set before threads start
+  std::function<int(const fi_deferred_work &, std::unique_ptr<util_ext::Work> &)> on_make_work;
   Source source;
 };
 

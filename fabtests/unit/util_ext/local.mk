@@ -8,6 +8,7 @@ unit_util_ext_sources = \
 	fabtests/unit/util_ext/cq.cpp \
 	fabtests/unit/util_ext/cq_queue.h \
 	fabtests/unit/util_ext/cq_wait.cpp \
+	fabtests/unit/util_ext/deferred.cpp \
 	fabtests/unit/util_ext/eq.cpp \
 	fabtests/unit/util_ext/fabric.cpp \
 	fabtests/unit/util_ext/fake.cpp \
@@ -20,6 +21,7 @@ unit_util_ext_sources = \
 	fabtests/unit/util_ext/ops.cpp \
 	fabtests/unit/util_ext/poll_set.cpp \
 	fabtests/unit/util_ext/source_group.cpp \
+	fabtests/unit/util_ext/trigger.cpp \
 	fabtests/unit/util_ext/user_ids.cpp \
 	fabtests/unit/util_ext/wait.cpp \
 	fabtests/unit/util_ext/wait_set.cpp
