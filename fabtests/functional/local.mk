@@ -41,6 +41,7 @@ functional_programs = \
 	fabtests/functional/completion_level \
 	fabtests/functional/cq \
 	fabtests/functional/crash \
+	fabtests/functional/deferred \
 	fabtests/functional/dgram \
 	fabtests/functional/ep \
 	fabtests/functional/eq \
@@ -91,6 +92,8 @@ fabtests_functional_cq_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_cq_LDADD = $(functional_libs)
 fabtests_functional_crash_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_crash_LDADD = $(functional_libs)
+fabtests_functional_deferred_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_deferred_LDADD = $(functional_libs)
 fabtests_functional_dgram_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_dgram_LDADD = $(functional_libs)
 fabtests_functional_ep_CPPFLAGS = $(fabtests_cppflags)

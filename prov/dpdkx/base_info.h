@@ -19,12 +19,13 @@ inline constexpr std::uint32_t wire_protocol = 1u << 31 | 0x44504458; // "DPDX"
 inline constexpr std::uint64_t offered_caps =
     FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_RECV | FI_READ | FI_WRITE |
     FI_REMOTE_READ | FI_REMOTE_WRITE | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE |
-    FI_SOURCE_ERR | FI_RMA_EVENT | FI_FENCE | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_AV_USER_ID;
+    FI_SOURCE_ERR | FI_RMA_EVENT | FI_FENCE | FI_TRIGGER | FI_LOCAL_COMM | FI_REMOTE_COMM |
+    FI_AV_USER_ID;
 
 // Of endpoints for datagrams.
-inline constexpr std::uint64_t datagram_caps = FI_MSG | FI_SEND | FI_RECV | FI_DIRECTED_RECV |
-                                               FI_MULTI_RECV | FI_SOURCE | FI_SOURCE_ERR |
-                                               FI_LOCAL_COMM | FI_REMOTE_COMM | FI_AV_USER_ID;
+inline constexpr std::uint64_t datagram_caps =
+    FI_MSG | FI_TRIGGER | FI_SEND | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE |
+    FI_SOURCE_ERR | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_AV_USER_ID;
 
 // Everything between two endpoints is begun in the order it was posted in.
 inline constexpr std::uint64_t offered_order =

@@ -7,6 +7,7 @@
 #include "util_ext/av.h"
 #include "util_ext/cntr.h"
 #include "util_ext/cq.h"
+#include "util_ext/deferred.h"
 #include "util_ext/mr.h"
 #include "util_ext/ops.h"
 #include "util_ext/poll_set.h"
@@ -48,7 +49,7 @@ int open_srx(fid_domain *domain, fi_rx_attr *attr, fid_ep **srx, void *context) 
   return util_ext::guard([&] { return SharedRx::open(Domain::from(domain), attr, srx, context); });
 }
 
-int control_domain(struct fid *, int command, void *arg) {
+int control_domain(struct fid *f, int command, void *arg) {
   switch (command) {
   case FI_MAP_RAW_MR:
     if (!arg)
@@ -57,7 +58,7 @@ int control_domain(struct fid *, int command, void *arg) {
   case FI_UNMAP_KEY:
     return 0;
   default:
-    return -FI_ENOSYS;
+    return util_ext::control_work(Domain::from(f), command, arg);
   }
 }
 
@@ -106,6 +107,11 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
   limits.mr_mode = info.domain_attr->mr_mode;
   limits.mr_iov_limit = op::max_iov;
   limits.cq_overrun_advice = "set FI_DPDKX_CQ_OVERRUN higher";
+  limits.works_advice = "FI_DPDKX_MAX_TRIGGERED_OPS sets it";
+  if (settings().max_triggered_ops)
+    triggers.limit = settings().max_triggered_ops;
+  if (settings().max_cntrs)
+    limits.cntrs = settings().max_cntrs;
   fabric_.acquire();
 }
 
@@ -163,7 +169,8 @@ bool Domain::turn_all() {
     if (const std::unique_lock lock(endpoint.mutex(), std::try_to_lock); lock)
       done += endpoint.turn();
   });
-  return done != 0;
+  const bool fired = (triggers.due() || triggers.stuck()) && triggers.run(true);
+  return done != 0 || fired;
 }
 
 void Domain::progress() { idle_.after_turn(turn_all()); }
@@ -238,9 +245,11 @@ void Domain::sleep_until_something() {
   pollfd readable{wait_.fd(), POLLIN, 0};
   if (readable.fd < 0)
     return; // polls on
+  // What ready works wait for may be a queue that the application reads, which tells nobody.
+  constexpr int retry_ms = 1;
   // stopping_ is set before the kick, which arm() may take: so look once more.
-  if (wait_.arm() && !stopping_.load())
-    poll(&readable, 1, -1);
+  if (wait_.arm() && !stopping_.load() && !triggers.due())
+    poll(&readable, 1, triggers.stuck() ? retry_ms : -1);
   wait_.disarm();
 }
 

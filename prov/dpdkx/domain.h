@@ -32,6 +32,7 @@ public:
   void progress() override;
   void polled_in_vain() override { pollers_idle_.after_turn(false); }
   util_ext::WaitSource &wait_source() override { return wait_; }
+  int make_work(const fi_deferred_work &, std::unique_ptr<util_ext::Work> &) override;
 
   // From start() to stop() the endpoint is driven. After stop() only its owner
   // uses it.
@@ -42,7 +43,11 @@ public:
   // domain that it waits for.
   bool linger(engine::Endpoint &);
   // After a call that gave the endpoint something to do; its lock is not held.
-  void posted(engine::Endpoint &endpoint) { wait_.posted(endpoint); }
+  void posted(engine::Endpoint &endpoint) {
+    wait_.posted(endpoint);
+    if (triggers.due()) [[unlikely]]
+      triggers.run(false);
+  }
 
   Fabric &fabric() const { return fabric_; }
   const Settings &settings() const { return fabric_.settings(); }
@@ -59,7 +64,7 @@ private:
   Domain(Fabric &, const fi_info &, std::shared_ptr<link::Device>, void *context);
   int start_threads();
   void stop_threads();
-  bool turn_all();
+  bool turn_all(); // endpoints, and what that has triggered
   void run_progress();
   void sleep_until_something();
 

@@ -192,6 +192,16 @@ Endpoint::~Endpoint() {
 }
 
 int Endpoint::close(EndpointHandle *handle) {
+  if (handles_ == 1 && !domain_.inherited()) {
+    domain_.triggers.settle();
+    if (const auto works = works_.load()) {
+      FI_WARN(&provider, FI_LOG_EP_CTRL,
+              "endpoint %s: %u deferred works name it; FI_CANCEL_WORK, FI_FLUSH_WORK or fi_cancel "
+              "remove them\n",
+              to_string(self_).c_str(), works);
+      return -FI_EBUSY;
+    }
+  }
   if (connection_ && engine_ && !domain_.inherited() && handles_ > 1) {
     const std::lock_guard lock(engine_->mutex());
     connection_->forget(&handle->fid);
@@ -228,6 +238,7 @@ int Endpoint::close(EndpointHandle *handle) {
       engine.reset();
   }
   engine.reset();
+  domain_.triggers.abandon(this);
   if (connection_ && eq_ && connection_->subject())
     eq_->forget(connection_->subject()); // what has happened since
   delete this;
@@ -512,7 +523,20 @@ int Endpoint::cancel(const void *context) {
     rc = engine_->cancel(context);
   }
   domain_.posted(*engine_);
-  return rc;
+  return rc == -FI_ENOENT ? domain_.triggers.withdraw(this, context) : rc;
+}
+
+void Endpoint::report_failure(const op::ReceiveRequest &request, void *context,
+                              int error) noexcept {
+  if (completers_.rx_cq)
+    completers_.rx_cq->write_error(
+        {.entry = {.op_context = context,
+                   .flags = FI_RECV | (request.flags & (FI_MSG | FI_TAGGED)),
+                   .tag = request.tag},
+         .err = error,
+         .prov_errno = error});
+  if (completers_.rx_cntr)
+    completers_.rx_cntr->add_error(1);
 }
 
 } // namespace dpdkx

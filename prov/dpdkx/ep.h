@@ -14,6 +14,7 @@
 #include "dpdkx/address_format.h"
 #include "dpdkx/domain.h"
 #include "dpdkx/ep_connection.h"
+#include "dpdkx/op/deferred.h"
 #include "dpdkx/op_flags.h"
 #include "dpdkx/srx.h"
 #include "util_ext/av.h"
@@ -29,13 +30,15 @@ namespace dpdkx {
 
 class Endpoint;
 
+// Of an endpoint of type FI_EP_DGRAM.
+struct DatagramRequest : op::SendRequest {};
+
 struct EndpointHandle final : fid_ep {
   EndpointHandle(Endpoint &, void *context);
   static EndpointHandle &from(fid_ep *f) { return *static_cast<EndpointHandle *>(f); }
   static EndpointHandle &from(struct fid *f) { return from(reinterpret_cast<fid_ep *>(f)); }
 
-  // The source to receive from: without FI_DIRECTED_RECV it does not count.
-  fi_addr_t source(fi_addr_t src) const { return src | any_source; }
+  fi_addr_t source(fi_addr_t src) const { return src | any_source; } // as the endpoint's
 
   // The application's defaults have changed, or the endpoint's bindings.
   void update_flags();
@@ -73,9 +76,15 @@ public:
   int set_default_flags(EndpointHandle &, std::uint64_t flags);
   int cancel(const void *context);
 
-  // The data path. Requests are checked against the endpoint's limits here.
+  // Requests are checked against the endpoint's limits. 0, or why not, logged.
+  ssize_t check(const op::SendRequest &) const;
+  ssize_t check(const DatagramRequest &) const;
+  ssize_t check(const op::ReceiveRequest &) const;
+  ssize_t check(const op::RmaRequest &) const;
+  ssize_t check(const op::AtomicRequest &) const;
+  // The data path, with these checks.
   ssize_t send(const op::SendRequest &);
-  ssize_t send_datagram(const op::SendRequest &);
+  ssize_t send_datagram(const DatagramRequest &);
   ssize_t receive(const op::ReceiveRequest &);
   ssize_t rma(const op::RmaRequest &);
   ssize_t atomic(const op::AtomicRequest &);
@@ -86,6 +95,20 @@ public:
   ssize_t refuse_vector(std::size_t count) const;
   ssize_t refuse_targets(std::size_t count) const;
   ssize_t refuse_sums(std::size_t local, std::size_t remote) const;
+  // Works that name the endpoint, and have not begun: it stays open for them.
+  void work_queued() { works_.fetch_add(1, std::memory_order_relaxed); }
+  void work_gone() { works_.fetch_sub(1, std::memory_order_acq_rel); }
+  // Tells of an operation that was to begin later, and could not.
+  template <class Request>
+  void report_failure(const Request &request, void *context, int error) noexcept {
+    op::report_send(completers_, request.flags & ~op::deferred_work, context, request.len, error);
+  }
+  void report_failure(const op::ReceiveRequest &, void *context, int error) noexcept;
+  Domain &domain() const { return domain_; }
+  bool datagrams() const { return type_ == FI_EP_DGRAM; }
+  bool may(std::uint64_t caps) const { return (caps_ & caps) == caps; }
+  // The source to receive from: without FI_DIRECTED_RECV it does not count.
+  fi_addr_t source(fi_addr_t src) const { return caps_ & FI_DIRECTED_RECV ? src : FI_ADDR_UNSPEC; }
   bool selective_send() const { return selective_tx_; }
   bool selective_receive() const { return selective_rx_; }
 
@@ -94,7 +117,8 @@ private:
   friend struct EndpointHandle;
 
   // To the engine, what completes with FI_TRANSMIT.
-  template <auto Call, class Request> ssize_t transmit(const Request &, std::size_t limit);
+  ssize_t check_transmit(std::size_t len, std::uint64_t flags, std::size_t limit) const;
+  template <auto Call, class Request> ssize_t transmit(const Request &);
 
   int bind_cq(util_ext::Cq &, std::uint64_t flags);
   int bind_cntr(util_ext::Cntr &, std::uint64_t flags);
@@ -144,7 +168,7 @@ private:
   engine::Links links_;                      // from their opening to enable
   bool linked_ = false;
 
-  std::atomic<std::uint32_t> handles_{0};
+  std::atomic<std::uint32_t> handles_{0}, works_{0};
   // Held when engine_ comes or goes, and while the AV tells of changes: the one
   // call that an application may make at the same time from elsewhere.
   std::mutex engine_guard_;

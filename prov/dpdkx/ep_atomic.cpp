@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // fi_atomic(3). Applications count in values, the engine in bytes.
-#include "dpdkx/ep_data.h"
+#include "dpdkx/deferred_work.h"
 #include "dpdkx/op/atomic.h"
 #include "dpdkx/provider.h"
 
@@ -47,11 +47,12 @@ ssize_t refuse_values(std::size_t size) {
   return -FI_EMSGSIZE;
 }
 
-// A request whose vectors are in place. It is used where it was made.
-class Request {
+// A request whose vectors are in place. It is used where it was made. `Owner`: an endpoint, or a
+// WorkMaker.
+template <class Owner> class Request {
 public:
-  Request(Endpoint &endpoint, const Operation &operation)
-      : endpoint_(endpoint), operation_(operation), size_(op::atomic_size(operation.datatype)) {
+  Request(Owner &owner, const Operation &operation)
+      : owner_(owner), operation_(operation), size_(op::atomic_size(operation.datatype)) {
     request_.op = operation.op;
     request_.datatype = operation.datatype;
   }
@@ -63,7 +64,7 @@ public:
       return rc;
     targets_[0] = {place.addr, request_.len, place.key};
     if (!possible(targets_[0])) [[unlikely]]
-      return endpoint_.refuse_targets(1);
+      return owner_.refuse_targets(1);
     request_.target_count = 1;
     return post(place.dest, flags, context);
   }
@@ -93,14 +94,14 @@ private:
       if (const ssize_t rc = set(result, result_, request_.result, request_.result_count))
         return rc;
     if (request_.len == 0) [[unlikely]]
-      return endpoint_.refuse_vector(0); // fi_atomic(3): a count is at least 1
+      return owner_.refuse_vector(0); // fi_atomic(3): a count is at least 1
     return 0;
   }
 
   ssize_t set(Values values, iovec (&room)[op::max_iov], const iovec *&iov,
               std::size_t &iov_count) {
     if (values.count > op::max_iov || (values.count && !values.at)) [[unlikely]]
-      return endpoint_.refuse_vector(values.count);
+      return owner_.refuse_vector(values.count);
     std::size_t len = 0;
     for (std::size_t i = 0; i < values.count; ++i) {
       const fi_ioc &v = values.at[i];
@@ -112,7 +113,7 @@ private:
     if (!std::exchange(measured_, true))
       request_.len = len;
     else if (len != request_.len) [[unlikely]]
-      return endpoint_.refuse_sums(len, request_.len);
+      return owner_.refuse_sums(len, request_.len);
     iov = room;
     iov_count = values.count;
     return 0;
@@ -120,18 +121,18 @@ private:
 
   ssize_t set_targets(const fi_rma_ioc *targets, std::size_t count) {
     if (count > op::max_targets || (count && !targets)) [[unlikely]]
-      return endpoint_.refuse_targets(count);
+      return owner_.refuse_targets(count);
     std::size_t len = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (targets[i].count > op::max_atomic / size_) [[unlikely]]
         return refuse_values(size_);
       targets_[i] = {targets[i].addr, targets[i].count * size_, targets[i].key};
       if (!possible(targets_[i])) [[unlikely]]
-        return endpoint_.refuse_targets(count);
+        return owner_.refuse_targets(count);
       len += targets_[i].len;
     }
     if (len != request_.len) [[unlikely]]
-      return endpoint_.refuse_sums(request_.len, len);
+      return owner_.refuse_sums(request_.len, len);
     request_.target_count = count;
     return 0;
   }
@@ -142,10 +143,10 @@ private:
     request_.flags =
         FI_ATOMIC | (operation_.kind == AtomicKind::plain ? FI_WRITE : FI_READ) | flags;
     request_.context = context;
-    return dpdkx::post(endpoint_, request_);
+    return dpdkx::post(owner_, request_);
   }
 
-  Endpoint &endpoint_;
+  Owner &owner_;
   const Operation operation_;
   const std::size_t size_; // of a value; 0: there is no such datatype
   bool measured_ = false;  // request_.len is known
@@ -153,6 +154,31 @@ private:
   iovec operand_[op::max_iov], compare_[op::max_iov], result_[op::max_iov];
   fi_rma_iov targets_[op::max_targets];
 };
+
+template <class Owner>
+ssize_t plain_message(Owner &owner, const fi_msg_atomic &msg, std::uint64_t given) {
+  if (const int rc = flags::check_atomic(given, flags::writemsg))
+    return rc;
+  return Request(owner, {AtomicKind::plain, msg.datatype, msg.op})
+      .post_message(msg, {}, {}, flags::of_write(given, owner.selective_send()));
+}
+
+template <class Owner>
+ssize_t fetch_message(Owner &owner, const fi_msg_atomic &msg, Values result, std::uint64_t given) {
+  if (const int rc = flags::check_atomic(given, flags::fetchmsg))
+    return rc;
+  return Request(owner, {AtomicKind::fetch, msg.datatype, msg.op})
+      .post_message(msg, {}, result, flags::of_fetch(given, owner.selective_send()));
+}
+
+template <class Owner>
+ssize_t compare_message(Owner &owner, const fi_msg_atomic &msg, Values compare, Values result,
+                        std::uint64_t given) {
+  if (const int rc = flags::check_atomic(given, flags::fetchmsg))
+    return rc;
+  return Request(owner, {AtomicKind::compare, msg.datatype, msg.op})
+      .post_message(msg, compare, result, flags::of_fetch(given, owner.selective_send()));
+}
 
 // ---- plain
 
@@ -173,10 +199,11 @@ ssize_t write(fid_ep *ep, const void *buf, std::size_t count, void *, fi_addr_t 
 
 ssize_t writemsg(fid_ep *ep, const fi_msg_atomic *msg, std::uint64_t given) {
   Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
-  if (const int rc = flags::check_atomic(given, flags::writemsg))
-    return rc;
-  return Request(endpoint, {AtomicKind::plain, msg->datatype, msg->op})
-      .post_message(*msg, {}, {}, flags::of_write(given, endpoint.selective_send()));
+  if (given & FI_TRIGGER) [[unlikely]]
+    return trigger(endpoint, msg->context, [&](WorkMaker &maker) {
+      return plain_message(maker, *msg, given & ~FI_TRIGGER);
+    });
+  return plain_message(endpoint, *msg, given);
 }
 
 ssize_t inject(fid_ep *ep, const void *buf, std::size_t count, fi_addr_t dest, std::uint64_t addr,
@@ -209,11 +236,12 @@ ssize_t readwrite(fid_ep *ep, const void *buf, std::size_t count, void *, void *
 ssize_t readwritemsg(fid_ep *ep, const fi_msg_atomic *msg, fi_ioc *resultv, void **,
                      std::size_t result_count, std::uint64_t given) {
   Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
-  if (const int rc = flags::check_atomic(given, flags::fetchmsg))
-    return rc;
-  return Request(endpoint, {AtomicKind::fetch, msg->datatype, msg->op})
-      .post_message(*msg, {}, {resultv, result_count},
-                    flags::of_fetch(given, endpoint.selective_send()));
+  const Values result{resultv, result_count};
+  if (given & FI_TRIGGER) [[unlikely]]
+    return trigger(endpoint, msg->context, [&](WorkMaker &maker) {
+      return fetch_message(maker, *msg, result, given & ~FI_TRIGGER);
+    });
+  return fetch_message(endpoint, *msg, result, given);
 }
 
 // ---- compare
@@ -241,11 +269,12 @@ ssize_t compwritemsg(fid_ep *ep, const fi_msg_atomic *msg, const fi_ioc *compare
                      std::size_t compare_count, fi_ioc *resultv, void **, std::size_t result_count,
                      std::uint64_t given) {
   Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
-  if (const int rc = flags::check_atomic(given, flags::fetchmsg))
-    return rc;
-  return Request(endpoint, {AtomicKind::compare, msg->datatype, msg->op})
-      .post_message(*msg, {comparev, compare_count}, {resultv, result_count},
-                    flags::of_fetch(given, endpoint.selective_send()));
+  const Values compare{comparev, compare_count}, result{resultv, result_count};
+  if (given & FI_TRIGGER) [[unlikely]]
+    return trigger(endpoint, msg->context, [&](WorkMaker &maker) {
+      return compare_message(maker, *msg, compare, result, given & ~FI_TRIGGER);
+    });
+  return compare_message(endpoint, *msg, compare, result, given);
 }
 
 // ---- what there is
@@ -259,6 +288,21 @@ template <AtomicKind Kind> int valid(fid_ep *, fi_datatype datatype, fi_op op, s
 }
 
 } // namespace
+
+ssize_t make_atomic(WorkMaker &maker, const fi_msg_atomic &msg, std::uint64_t given) {
+  return plain_message(maker, msg, given);
+}
+
+ssize_t make_fetch_atomic(WorkMaker &maker, const fi_msg_atomic &msg, const fi_msg_fetch &fetch,
+                          std::uint64_t given) {
+  return fetch_message(maker, msg, {fetch.msg_iov, fetch.iov_count}, given);
+}
+
+ssize_t make_compare_atomic(WorkMaker &maker, const fi_msg_atomic &msg, const fi_msg_fetch &fetch,
+                            const fi_msg_compare &compare, std::uint64_t given) {
+  return compare_message(maker, msg, {compare.msg_iov, compare.iov_count},
+                         {fetch.msg_iov, fetch.iov_count}, given);
+}
 
 int query_atomic(fid_domain *, fi_datatype datatype, fi_op op, fi_atomic_attr *attr,
                  std::uint64_t flags) {

@@ -42,13 +42,42 @@ inline bool total(const fi_rma_iov *targets, std::size_t count, std::size_t &len
   return true;
 }
 
-template <auto Call, class Request>
-inline ssize_t Endpoint::transmit(const Request &request, std::size_t limit) {
+inline ssize_t Endpoint::check_transmit(std::size_t len, std::uint64_t flags,
+                                        std::size_t limit) const {
   if (!engine_ || !completers_.tx_cq) [[unlikely]]
     return refuse(FI_SEND);
-  if (request.len > (request.flags & FI_INJECT ? std::min(inject_size_, limit) : limit))
-      [[unlikely]]
-    return refuse_length(request.len, limit);
+  if (len > (flags & FI_INJECT ? std::min(inject_size_, limit) : limit)) [[unlikely]]
+    return refuse_length(len, limit);
+  return 0;
+}
+
+inline ssize_t Endpoint::check(const op::SendRequest &request) const {
+  return check_transmit(request.len, request.flags, max_message);
+}
+
+inline ssize_t Endpoint::check(const DatagramRequest &request) const {
+  return check_transmit(request.len, request.flags, datagram_limit_);
+}
+
+inline ssize_t Endpoint::check(const op::RmaRequest &request) const {
+  if (!(request.flags & caps_ & (FI_READ | FI_WRITE))) [[unlikely]]
+    return refuse_right(request.flags);
+  return check_transmit(request.len, request.flags, max_message);
+}
+
+inline ssize_t Endpoint::check(const op::AtomicRequest &request) const {
+  if (!(request.flags & caps_ & (FI_READ | FI_WRITE))) [[unlikely]]
+    return refuse_right(request.flags);
+  return check_transmit(request.len, request.flags, op::max_atomic);
+}
+
+inline ssize_t Endpoint::check(const op::ReceiveRequest &) const {
+  return !engine_ || !receives_to_ ? refuse(FI_RECV) : 0;
+}
+
+template <auto Call, class Request> inline ssize_t Endpoint::transmit(const Request &request) {
+  if (const ssize_t rc = check(request)) [[unlikely]]
+    return rc;
   if (!completers_.tx_cq->room()) [[unlikely]]
     return -FI_EAGAIN;
   ssize_t rc;
@@ -61,22 +90,24 @@ inline ssize_t Endpoint::transmit(const Request &request, std::size_t limit) {
 }
 
 inline ssize_t Endpoint::send(const op::SendRequest &request) {
-  return transmit<&engine::Endpoint::send>(request, max_message);
+  return transmit<&engine::Endpoint::send>(request);
 }
 
-inline ssize_t Endpoint::send_datagram(const op::SendRequest &request) {
-  return transmit<&engine::Endpoint::send_datagram>(request, datagram_limit_);
+inline ssize_t Endpoint::send_datagram(const DatagramRequest &request) {
+  return transmit<&engine::Endpoint::send_datagram>(request);
 }
 
 inline ssize_t Endpoint::rma(const op::RmaRequest &request) {
-  if (!(request.flags & caps_ & (FI_READ | FI_WRITE))) [[unlikely]]
-    return refuse_right(request.flags);
-  return transmit<&engine::Endpoint::rma>(request, max_message);
+  return transmit<&engine::Endpoint::rma>(request);
+}
+
+inline ssize_t Endpoint::atomic(const op::AtomicRequest &request) {
+  return transmit<&engine::Endpoint::atomic>(request);
 }
 
 inline ssize_t Endpoint::receive(const op::ReceiveRequest &request) {
-  if (!engine_ || !receives_to_) [[unlikely]]
-    return refuse(FI_RECV);
+  if (const ssize_t rc = check(request)) [[unlikely]]
+    return rc;
   if (!receives_to_->room()) [[unlikely]]
     return -FI_EAGAIN;
   ssize_t rc;
@@ -88,18 +119,9 @@ inline ssize_t Endpoint::receive(const op::ReceiveRequest &request) {
   return rc;
 }
 
-inline ssize_t Endpoint::atomic(const op::AtomicRequest &request) {
-  if (!(request.flags & caps_ & (FI_READ | FI_WRITE))) [[unlikely]]
-    return refuse_right(request.flags);
-  return transmit<&engine::Endpoint::atomic>(request, op::max_atomic);
-}
-
 inline ssize_t post(Endpoint &endpoint, const op::SendRequest &request) {
   return util_ext::guard([&] { return endpoint.send(request); });
 }
-
-// Of an endpoint of type FI_EP_DGRAM.
-struct DatagramRequest : op::SendRequest {};
 
 inline ssize_t post(Endpoint &endpoint, const DatagramRequest &request) {
   return util_ext::guard([&] { return endpoint.send_datagram(request); });

@@ -3,7 +3,7 @@
 // fi_msg(3) and fi_tagged(3): the same calls, of which the tagged ones have
 // more arguments. `Tag...` stands where these are: none or a tag for a send,
 // none or a tag and a mask for a receive.
-#include "dpdkx/ep_data.h"
+#include "dpdkx/deferred_work.h"
 #include "dpdkx/provider.h"
 
 #include <rdma/fi_tagged.h>
@@ -94,17 +94,26 @@ template <class Kind, class... Tag> struct Sends {
     return post_vector(handle.endpoint, request(handle, dest, tag..., context), iov, count);
   }
 
-  static ssize_t sendmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
-    EndpointHandle &handle = EndpointHandle::from(ep);
+  // `Owner`: an endpoint, or a WorkMaker.
+  template <class Owner>
+  static ssize_t message(Owner &owner, const typename Kind::Message &msg, std::uint64_t given) {
     if (const int rc = Kind::check_sendmsg(given))
       return rc;
     Send request;
-    request.dest = msg->addr;
-    set_tag(request, *msg);
-    request.data = msg->data;
-    request.flags = Kind::flag | flags::of_send(given, handle.endpoint.selective_send());
-    request.context = msg->context;
-    return post_vector(handle.endpoint, request, msg->msg_iov, msg->iov_count);
+    request.dest = msg.addr;
+    set_tag(request, msg);
+    request.data = msg.data;
+    request.flags = Kind::flag | flags::of_send(given, owner.selective_send());
+    request.context = msg.context;
+    return post_vector(owner, request, msg.msg_iov, msg.iov_count);
+  }
+
+  static ssize_t sendmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
+    Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
+    if (given & FI_TRIGGER) [[unlikely]]
+      return trigger(endpoint, msg->context,
+                     [&](WorkMaker &maker) { return message(maker, *msg, given & ~FI_TRIGGER); });
+    return message(endpoint, *msg, given);
   }
 
   static ssize_t inject(fid_ep *ep, const void *buf, std::size_t len, fi_addr_t dest, Tag... tag) {
@@ -149,16 +158,29 @@ template <class Handle, class Kind, class... Tag> struct Receives {
     return post_pieces(handle.endpoint, request(handle, src, tag..., context), iov, count);
   }
 
-  static ssize_t recvmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
-    Handle &handle = Handle::from(ep);
+  // `source`: to receive from.
+  template <class Owner>
+  static ssize_t message(Owner &owner, fi_addr_t source, const typename Kind::Message &msg,
+                         std::uint64_t given) {
     if (const int rc = Kind::check_recvmsg(given))
       return rc;
     op::ReceiveRequest request;
-    request.src = handle.source(msg->addr);
-    set_tag(request, *msg);
-    request.flags = Kind::flag | flags::of_receive(given, handle.endpoint.selective_receive());
-    request.context = msg->context;
-    return post_pieces(handle.endpoint, request, msg->msg_iov, msg->iov_count);
+    request.src = source;
+    set_tag(request, msg);
+    request.flags = Kind::flag | flags::of_receive(given, owner.selective_receive());
+    request.context = msg.context;
+    return post_pieces(owner, request, msg.msg_iov, msg.iov_count);
+  }
+
+  static ssize_t recvmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
+    Handle &handle = Handle::from(ep);
+    const fi_addr_t source = handle.source(msg->addr);
+    if constexpr (std::is_same_v<Handle, EndpointHandle>)
+      if (given & FI_TRIGGER) [[unlikely]]
+        return trigger(handle.endpoint, msg->context, [&](WorkMaker &maker) {
+          return message(maker, source, *msg, given & ~FI_TRIGGER);
+        });
+    return message(handle.endpoint, source, *msg, given);
   }
 
   // Of a multi-receive in several buffers no completion could say where a message lies.
@@ -192,12 +214,37 @@ template <class Ops, class Sending, class Receiving> Ops table() {
   return t;
 }
 
+using UntaggedSends = Sends<Untagged>;
+using DatagramSends = Sends<Datagram>;
+using TaggedSends = Sends<Tagged, std::uint64_t>;
+using UntaggedReceives = Receives<EndpointHandle, Untagged>;
+using TaggedReceives = Receives<EndpointHandle, Tagged, std::uint64_t, std::uint64_t>;
+
 } // namespace
 
-fi_ops_msg msg_ops = table<fi_ops_msg, Sends<Untagged>, Receives<EndpointHandle, Untagged>>();
-fi_ops_msg datagram_ops = table<fi_ops_msg, Sends<Datagram>, Receives<EndpointHandle, Datagram>>();
-fi_ops_tagged tagged_ops = table<fi_ops_tagged, Sends<Tagged, std::uint64_t>,
-                                 Receives<EndpointHandle, Tagged, std::uint64_t, std::uint64_t>>();
+ssize_t make_send(WorkMaker &maker, const fi_msg &msg, std::uint64_t given) {
+  return UntaggedSends::message(maker, msg, given);
+}
+
+ssize_t make_datagram(WorkMaker &maker, const fi_msg &msg, std::uint64_t given) {
+  return DatagramSends::message(maker, msg, given);
+}
+
+ssize_t make_send(WorkMaker &maker, const fi_msg_tagged &msg, std::uint64_t given) {
+  return TaggedSends::message(maker, msg, given);
+}
+
+ssize_t make_receive(WorkMaker &maker, const fi_msg &msg, std::uint64_t given) {
+  return UntaggedReceives::message(maker, maker.source(msg.addr), msg, given);
+}
+
+ssize_t make_receive(WorkMaker &maker, const fi_msg_tagged &msg, std::uint64_t given) {
+  return TaggedReceives::message(maker, maker.source(msg.addr), msg, given);
+}
+
+fi_ops_msg msg_ops = table<fi_ops_msg, UntaggedSends, UntaggedReceives>();
+fi_ops_msg datagram_ops = table<fi_ops_msg, DatagramSends, Receives<EndpointHandle, Datagram>>();
+fi_ops_tagged tagged_ops = table<fi_ops_tagged, TaggedSends, TaggedReceives>();
 
 fi_ops_msg shared_msg_ops = receiving<fi_ops_msg, Receives<SharedRxHandle, Untagged>>();
 fi_ops_tagged shared_tagged_ops =

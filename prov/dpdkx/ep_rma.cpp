@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // fi_rma(3).
-#include "dpdkx/ep_data.h"
+#include "dpdkx/deferred_work.h"
 
 namespace dpdkx {
 
@@ -51,20 +51,38 @@ ssize_t post_at(Endpoint &endpoint, Request &&request, const iovec *iov, std::si
   return post(endpoint, request);
 }
 
-ssize_t post_message(Endpoint &endpoint, Request &&request, const fi_msg_rma &msg) {
+// `Owner`: an endpoint, or a WorkMaker.
+template <class Owner>
+ssize_t post_message(Owner &owner, Request &&request, const fi_msg_rma &msg) {
   std::size_t remote;
   if (!total(msg.msg_iov, msg.iov_count, request.len)) [[unlikely]]
-    return endpoint.refuse_vector(msg.iov_count);
+    return owner.refuse_vector(msg.iov_count);
   if (!total(msg.rma_iov, msg.rma_iov_count, remote)) [[unlikely]]
-    return endpoint.refuse_targets(msg.rma_iov_count);
+    return owner.refuse_targets(msg.rma_iov_count);
   if (remote != request.len) [[unlikely]]
-    return endpoint.refuse_sums(request.len, remote);
+    return owner.refuse_sums(request.len, remote);
   request.iov = msg.msg_iov;
   request.iov_count = msg.iov_count;
   request.targets = msg.rma_iov;
   request.target_count = msg.rma_iov_count;
   request.data = msg.data;
-  return post(endpoint, request);
+  return post(owner, static_cast<op::RmaRequest &>(request));
+}
+
+template <class Owner>
+ssize_t read_message(Owner &owner, const fi_msg_rma &msg, std::uint64_t given) {
+  if (const int rc = flags::check(given, flags::readmsg))
+    return rc;
+  const auto wanted = FI_READ | flags::of_read(given, owner.selective_send());
+  return post_message(owner, request(wanted, msg.addr, msg.context), msg);
+}
+
+template <class Owner>
+ssize_t write_message(Owner &owner, const fi_msg_rma &msg, std::uint64_t given) {
+  if (const int rc = flags::check(given, flags::writemsg))
+    return rc;
+  const auto wanted = FI_WRITE | flags::of_write(given, owner.selective_send());
+  return post_message(owner, request(wanted, msg.addr, msg.context), msg);
 }
 
 ssize_t read(fid_ep *ep, void *buf, std::size_t len, void *, fi_addr_t src, std::uint64_t addr,
@@ -82,10 +100,11 @@ ssize_t readv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_
 
 ssize_t readmsg(fid_ep *ep, const fi_msg_rma *msg, std::uint64_t given) {
   Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
-  if (const int rc = flags::check(given, flags::readmsg))
-    return rc;
-  const auto wanted = FI_READ | flags::of_read(given, endpoint.selective_send());
-  return post_message(endpoint, request(wanted, msg->addr, msg->context), *msg);
+  if (given & FI_TRIGGER) [[unlikely]]
+    return trigger(endpoint, msg->context, [&](WorkMaker &maker) {
+      return read_message(maker, *msg, given & ~FI_TRIGGER);
+    });
+  return read_message(endpoint, *msg, given);
 }
 
 ssize_t write(fid_ep *ep, const void *buf, std::size_t len, void *, fi_addr_t dest,
@@ -103,10 +122,11 @@ ssize_t writev(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr
 
 ssize_t writemsg(fid_ep *ep, const fi_msg_rma *msg, std::uint64_t given) {
   Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
-  if (const int rc = flags::check(given, flags::writemsg))
-    return rc;
-  const auto wanted = FI_WRITE | flags::of_write(given, endpoint.selective_send());
-  return post_message(endpoint, request(wanted, msg->addr, msg->context), *msg);
+  if (given & FI_TRIGGER) [[unlikely]]
+    return trigger(endpoint, msg->context, [&](WorkMaker &maker) {
+      return write_message(maker, *msg, given & ~FI_TRIGGER);
+    });
+  return write_message(endpoint, *msg, given);
 }
 
 ssize_t inject(fid_ep *ep, const void *buf, std::size_t len, fi_addr_t dest, std::uint64_t addr,
@@ -131,6 +151,14 @@ ssize_t injectdata(fid_ep *ep, const void *buf, std::size_t len, std::uint64_t d
 }
 
 } // namespace
+
+ssize_t make_read(WorkMaker &maker, const fi_msg_rma &msg, std::uint64_t given) {
+  return read_message(maker, msg, given);
+}
+
+ssize_t make_write(WorkMaker &maker, const fi_msg_rma &msg, std::uint64_t given) {
+  return write_message(maker, msg, given);
+}
 
 fi_ops_rma rma_ops = [] {
   auto t = util_ext::all_missing<fi_ops_rma>();

@@ -29,6 +29,8 @@ struct Settings {
   std::size_t cq_size = 0;    // entries of a CQ that leaves its size open
   std::size_t cq_overrun = 0; // entries kept beyond a CQ's size
 
+  std::size_t max_triggered_ops = 0, max_cntrs = 0; // of a domain; 0: as many as memory holds
+
   std::size_t listen_backlog = 0; // requests for connections that wait at a listener
 
   Duration service_tick{};

@@ -41,7 +41,7 @@ private:
   friend Triggers;
   friend WaitMember;
   Cntr(Domain &, const WaitChoice &, void *context);
-  ~Cntr() = default;
+  ~Cntr();
   int start();
   static int control(struct fid *, int command, void *arg) noexcept;
   static int wait(fid_cntr *, std::uint64_t threshold, int timeout) noexcept;

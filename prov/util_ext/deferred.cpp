@@ -31,14 +31,6 @@ int refuse(const Domain &domain, const char *what) {
   return -FI_EINVAL;
 }
 
-// A counter of that domain, or null.
-Cntr *counter_of(const Domain &domain, fid_cntr *cntr) {
-  if (!cntr || cntr->fid.fclass != FI_CLASS_CNTR)
-    return nullptr;
-  Cntr *const c = Cntr::from(&cntr->fid);
-  return &c->domain() == &domain ? c : nullptr;
-}
-
 int make_cntr_work(Domain &domain, const fi_deferred_work &work, std::unique_ptr<Work> &made) {
   if (work.completion_cntr)
     return refuse(domain, "completion_cntr: must be null for an operation on a counter");
@@ -66,12 +58,9 @@ int queue(Domain &domain, fi_deferred_work *work) {
     return rc;
   const Triggers::Order order{*trigger, work->threshold, completion, work};
   if (const int rc = domain.triggers.queue(order, std::move(made))) {
-    if (rc == -FI_ENOSPC)
-      FI_WARN(&domain.provider(), FI_LOG_DOMAIN, "deferred work: %zu are queued, the limit\n",
-              domain.triggers.limit);
-    else
-      FI_WARN(&domain.provider(), FI_LOG_DOMAIN,
-              "deferred work: this fi_deferred_work is queued already\n");
+    const char *const advice = domain.limits.works_advice;
+    FI_WARN(&domain.provider(), FI_LOG_DOMAIN, "deferred work: %zu are queued, the limit%s%s\n",
+            domain.triggers.limit, advice ? "; " : "", advice ? advice : "");
     return rc;
   }
   domain.triggers.run(false);
@@ -92,6 +81,13 @@ int flush(Domain &domain, fid_cntr *cntr) {
 }
 
 } // namespace
+
+Cntr *counter_of(const Domain &domain, fid_cntr *cntr) {
+  if (!cntr || cntr->fid.fclass != FI_CLASS_CNTR)
+    return nullptr;
+  Cntr *const c = Cntr::from(&cntr->fid);
+  return &c->domain() == &domain ? c : nullptr;
+}
 
 int control_work(Domain &domain, int command, void *arg) noexcept {
   return guard([&] {

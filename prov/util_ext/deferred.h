@@ -3,16 +3,20 @@
 // Deferred work as applications ask for it: fi_trigger(3).
 #pragma once
 
-struct fi_deferred_work;
+struct fid_cntr;
 
 namespace util_ext {
 
+class Cntr;
 class Domain;
 
 // For a domain's control(): FI_QUEUE_WORK and FI_CANCEL_WORK with an fi_deferred_work,
 // FI_FLUSH_WORK with null (all of the domain's) or an fid_cntr (those that it triggers). 0,
-// -FI_EINVAL, -FI_ENOSYS, -FI_ENOSPC (Triggers::limit), -FI_EALREADY (queued, and has not fired),
-// -FI_ENOENT (nothing to cancel), -FI_ENOMEM, or what the provider's make_work() says.
+// -FI_EINVAL, -FI_ENOSYS, -FI_ENOSPC (Triggers::limit), -FI_ENOENT (nothing to cancel), -FI_ENOMEM,
+// or what the provider's make_work() says.
 int control_work(Domain &, int command, void *arg) noexcept;
+
+// The counter, if it is one of that domain, or null.
+Cntr *counter_of(const Domain &, fid_cntr *);
 
 } // namespace util_ext

@@ -41,6 +41,8 @@ struct Limits {
   std::size_t cq_size = 1024;              // entries of a CQ that leaves its size open
   std::size_t cq_overrun = 1 << 22;        // entries kept beyond a CQ's size; one more: overrun
   const char *cq_overrun_advice = nullptr; // added to the log line: which setting helps
+  std::size_t cntrs = ~std::size_t{0};     // open at a time
+  const char *works_advice = nullptr;      // the same, of Triggers::limit
   fi_av_type av_type = FI_AV_UNSPEC;       // of AVs that leave it open; UNSPEC: FI_AV_TABLE
   int mr_mode = 0;                         // as in fi_domain_attr
   std::size_t mr_iov_limit = 8;
@@ -92,6 +94,7 @@ public:
   Limits limits;
   MrTable regions; // memory that peers may access
   Triggers triggers;
+  std::atomic<std::size_t> cntrs{0}; // open
 };
 
 } // namespace util_ext

@@ -32,7 +32,7 @@ int Triggers::queue(const Order &order, std::unique_ptr<Work> work) {
   if (queued_.load(std::memory_order_relaxed) >= limit)
     return -FI_ENOSPC;
   if (order.handle && find(*order.handle))
-    return -FI_EALREADY;
+    shadowed_ = true;
   take_slot(w, order.handle);
   WorkQueue &q = order.trigger.queue_;
   if (order.trigger.level() >= order.threshold) {
@@ -72,10 +72,18 @@ void Triggers::give_slot(std::uint32_t slot) noexcept {
   free_slots_.push_back(slot);
 }
 
-// The context is the application's memory, and may hold anything if it was never queued.
+// The context is the application's memory, and may hold anything if it was never queued. Of a
+// handle that was queued again before it had fired, it leads to the last.
 Work *Triggers::find(const fi_deferred_work &handle) const noexcept {
   const auto slot = reinterpret_cast<std::uintptr_t>(handle.context.internal[0]);
-  return slot < slots_.size() && handles_[slot] == &handle ? slots_[slot] : nullptr;
+  if (slot < slots_.size() && handles_[slot] == &handle && slots_[slot])
+    return slots_[slot];
+  if (!shadowed_) [[likely]]
+    return nullptr;
+  for (std::size_t i = slots_.size(); i-- > 0;)
+    if (handles_[i] == &handle && slots_[i])
+      return slots_[i];
+  return nullptr;
 }
 
 // ---- becoming ready
@@ -225,6 +233,24 @@ int Triggers::cancel(const fi_deferred_work &handle) noexcept {
   if (!w)
     return -FI_ENOENT;
   gone = remove(*w);
+  return 0;
+}
+
+int Triggers::withdraw(const void *user, const void *context) noexcept {
+  Works::node_type gone;
+  {
+    const Lock lock(mutex_);
+    const auto is = [&](std::size_t slot) {
+      const Work *const w = slots_[slot];
+      return w && !handles_[slot] && w->user() == user && w->context_of_call() == context;
+    };
+    for (std::size_t slot = 0; slot < slots_.size() && !gone; ++slot)
+      if (is(slot))
+        gone = remove(*slots_[slot]);
+  }
+  if (!gone)
+    return -FI_ENOENT;
+  gone.mapped()->cancelled();
   return 0;
 }
 

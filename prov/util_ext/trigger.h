@@ -47,8 +47,12 @@ private:
   // ready, to be tried again. One that ends later answers 0 when it has begun: Triggers::ended() is
   // then called once, by any thread, maybe before this returns.
   virtual int fire() noexcept = 0;
-  // What it is done with, for Triggers::abandon().
+  // What it is done with, for Triggers::abandon() and withdraw().
   virtual const void *user() const noexcept { return nullptr; }
+  // Of one without a handle, what the application calls it instead.
+  virtual const void *context_of_call() const noexcept { return nullptr; }
+  // It has been withdrawn.
+  virtual void cancelled() noexcept {}
 
   friend Triggers;
   friend WorkQueue;
@@ -102,11 +106,13 @@ public:
     Cntr *completion = nullptr;         // of a work that ends later
     fi_deferred_work *handle = nullptr; // to cancel it by; its context is ours until it has fired
   };
-  // 0; -FI_ENOSPC: the limit is reached; -FI_EALREADY: the handle is that of a work that has not
-  // fired; or it throws std::bad_alloc. What is ready then is fired by run().
+  // 0; -FI_ENOSPC: the limit is reached; or it throws std::bad_alloc. What is ready then is fired
+  // by run(). A handle may be queued again before its work has fired: that makes another.
   int queue(const Order &, std::unique_ptr<Work>);
-  // Removes a work that has not fired: 0; -FI_ENOENT: there is none of that handle.
+  // Removes a work that has not fired, of several of that handle one: 0; -FI_ENOENT: there is none.
   int cancel(const fi_deferred_work &) noexcept;
+  // The same of the oldest work without a handle of that user and context, which is told.
+  int withdraw(const void *user, const void *context) noexcept;
   // Removes all with a handle that have not fired, or those of one counter.
   void flush(const Cntr *of = nullptr) noexcept;
 
@@ -155,6 +161,7 @@ private:
   std::vector<Work *> slots_;
   std::vector<const fi_deferred_work *> handles_;
   std::vector<std::uint32_t> free_slots_;
+  bool shadowed_ = false; // some handle was queued while it was queued
   std::atomic<std::size_t> queued_{0};
 };
 

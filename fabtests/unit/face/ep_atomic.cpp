@@ -152,7 +152,7 @@ static void ep_atomic__flags_of_a_call(void **) {
                                           nullptr, 1, flag),
                      others);
   };
-  for (const std::uint64_t flag : {FI_TAGGED, FI_COMMIT_COMPLETE, FI_TRIGGER, FI_MULTICAST})
+  for (const std::uint64_t flag : {FI_TAGGED, FI_COMMIT_COMPLETE, FI_MULTICAST})
     answers(flag, -FI_EOPNOTSUPP, -FI_EOPNOTSUPP);
   for (const std::uint64_t flag : {FI_MATCH_COMPLETE, FI_PEEK, FI_MULTI_RECV})
     answers(flag, -FI_EINVAL, -FI_EINVAL);

@@ -136,7 +136,7 @@ static void getinfo__gives_layers_no_connected_endpoints(void **) {
 }
 
 static void getinfo__refuses_what_is_not_there(void **) {
-  for (const std::uint64_t cap : {FI_TRIGGER, FI_NAMED_RX_CTX, FI_MULTICAST, FI_HMEM, FI_COLLECTIVE,
+  for (const std::uint64_t cap : {FI_NAMED_RX_CTX, FI_MULTICAST, FI_HMEM, FI_COLLECTIVE,
                                   FI_RMA_EVENT, FI_RMA_PMEM, FI_SHARED_AV})
     assert_int_equal(answer([cap](fi_info &h) { h.caps = FI_MSG | cap; }), -FI_ENODATA);
   assert_int_equal(answer([](fi_info &h) { h.ep_attr->tx_ctx_cnt = 2; }), -FI_ENODATA);

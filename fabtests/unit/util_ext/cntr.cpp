@@ -42,6 +42,20 @@ void open__refuses_what_it_cannot_do_and_says_so(void **) {
   assert_false(domain.in_use());
 }
 
+void open__as_many_as_the_limit_says(void **) {
+  fake::Domain domain;
+  domain.limits.cntrs = 1;
+  fid_cntr *second;
+  fi_cntr_attr attr{};
+  {
+    Counter c(domain);
+    fake::take_log();
+    assert_int_equal(Cntr::open(domain, &attr, &second, nullptr), -FI_ENOSPC);
+    assert_int_equal(fake::take_log().size(), 1);
+  }
+  Counter again(domain);
+}
+
 void close__is_busy_while_an_endpoint_holds_it(void **) {
   fake::Domain domain;
   Counter c(domain);
@@ -177,6 +191,7 @@ void try_wait__arms_the_descriptor(void **) {
 
 static const CMUnitTest cases[] = {
     cmocka_unit_test(open__refuses_what_it_cannot_do_and_says_so),
+    cmocka_unit_test(open__as_many_as_the_limit_says),
     cmocka_unit_test(close__is_busy_while_an_endpoint_holds_it),
     cmocka_unit_test(values__are_added_and_set_modulo_2_64),
     cmocka_unit_test(read__drives_progress),

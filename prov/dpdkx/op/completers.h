@@ -28,4 +28,9 @@ struct Completers {
   fi_addr_t name_of(fi_addr_t src) const noexcept { return av ? av->user_id(src) : src; }
 };
 
+// Tells of the end of a send, or of an operation on a peer's memory; `flags` are its request's,
+// `error` a positive FI_E* or 0.
+void report_send(const Completers &, std::uint64_t flags, void *context, std::size_t len,
+                 int error);
+
 } // namespace dpdkx::op

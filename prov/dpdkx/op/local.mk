@@ -7,6 +7,7 @@ op_sources = \
 	prov/dpdkx/op/connection.h \
 	prov/dpdkx/op/credit.cpp \
 	prov/dpdkx/op/datagram.cpp \
+	prov/dpdkx/op/deferred.h \
 	prov/dpdkx/op/memory.cpp \
 	prov/dpdkx/op/messenger.h \
 	prov/dpdkx/op/messenger_connection.cpp \

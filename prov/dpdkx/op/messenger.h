@@ -117,7 +117,6 @@ private:
   void sent(Peer &, TxOp &); // wholly handed to the session
   void release(TxOp &);
   void end(TxOp &, int error);
-  void report_send(std::uint64_t flags, void *context, std::size_t len, int error);
 
   // messenger_connection.cpp
   bool start_connection(Peer &, TxOp &); // false: no room

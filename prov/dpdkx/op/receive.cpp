@@ -2,6 +2,7 @@
 //
 // Messages that meet a receive, or wait for one, and how that ends. The receives
 // themselves: receives.cpp.
+#include "dpdkx/op/deferred.h"
 #include "dpdkx/op/messenger.h"
 
 #include <algorithm>
@@ -169,7 +170,8 @@ int Messenger::cancel(const void *context) {
     return 0;
   TxOp *send = nullptr;
   tx_.for_each_taken([&](TxOp &op) {
-    if (!send && op.stage == TxStage::queued && op.context == context && !op.owned)
+    if (!send && op.stage == TxStage::queued && !op.owned &&
+        Deferred::named(op.flags, op.context) == context)
       send = &op;
   });
   if (!send)

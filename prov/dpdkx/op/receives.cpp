@@ -5,6 +5,7 @@
 #include "dpdkx/op/receives.h"
 
 #include "dpdkx/base/room.h"
+#include "dpdkx/op/deferred.h"
 #include "dpdkx/op/messenger.h"
 
 #include <algorithm>
@@ -14,7 +15,14 @@ namespace dpdkx::op {
 
 void report_receive(const Completers &completers, const RxOp &op, fi_addr_t src, const Arrival &a,
                     int error, bool last, std::span<const std::byte> raw) {
-  util_ext::Completion entry{.op_context = op.context,
+  const std::size_t over = a.total - a.placed;
+  if (error == 0 && over)
+    error = FI_ETRUNC;
+  void *context = op.context;
+  if (op.flags & deferred_work) [[unlikely]]
+    if (!Deferred::end(op.flags, context, error))
+      return;
+  util_ext::Completion entry{.op_context = context,
                              .flags = FI_RECV | a.flags,
                              .len = a.placed,
                              .buf = nullptr,
@@ -28,9 +36,6 @@ void report_receive(const Completers &completers, const RxOp &op, fi_addr_t src,
   } else if (op.memory.count) {
     entry.buf = op.memory.iov[0].iov_base;
   }
-  const std::size_t over = a.total - a.placed;
-  if (error == 0 && over)
-    error = FI_ETRUNC;
   util_ext::Cntr *cntr = completers.rx_cntr;
   if (error == 0) {
     // That a multi-receive buffer is free again is told even if nothing else is.
@@ -207,7 +212,7 @@ bool Receives::cancel(const void *context) {
   for (util_ext::Matcher *m : {&tagged, &untagged})
     m->for_each_posted([&](util_ext::PostedReceive &r) {
       auto &op = static_cast<RxOp &>(r);
-      if (!found && op.context == context)
+      if (!found && Deferred::named(op.flags, op.context) == context)
         found = &op;
     });
   if (found) {

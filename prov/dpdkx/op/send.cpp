@@ -2,6 +2,7 @@
 //
 // The sending side of messages: which protocol, in what order, and when an
 // operation is over.
+#include "dpdkx/op/deferred.h"
 #include "dpdkx/op/messenger.h"
 
 #include <algorithm>
@@ -29,31 +30,35 @@ bool lends_memory(const Peer &p, std::uint64_t flags, std::size_t len) {
 
 } // namespace
 
-void Messenger::report_send(std::uint64_t flags, void *context, std::size_t len, int error) {
+void report_send(const Completers &completers, std::uint64_t flags, void *context, std::size_t len,
+                 int error) {
+  if (flags & deferred_work) [[unlikely]]
+    if (!Deferred::end(flags, context, error))
+      return;
   const std::uint64_t remote = flags & (FI_RMA | FI_ATOMIC);
   const std::uint64_t kind =
       remote ? remote | (flags & (FI_READ | FI_WRITE)) : FI_SEND | (flags & (FI_MSG | FI_TAGGED));
-  util_ext::Cntr *const cntr = !remote           ? completers_.tx_cntr
-                               : flags & FI_READ ? completers_.read_cntr
-                                                 : completers_.write_cntr;
+  util_ext::Cntr *const cntr = !remote           ? completers.tx_cntr
+                               : flags & FI_READ ? completers.read_cntr
+                                                 : completers.write_cntr;
   if (error == 0) {
     if (flags & FI_COMPLETION)
-      completers_.tx_cq->write({.op_context = context, .flags = kind});
+      completers.tx_cq->write({.op_context = context, .flags = kind});
     if (cntr)
       cntr->add(1);
     return;
   }
   // Also of a send that asked for no completion: losing it in silence would be worse.
-  if (completers_.tx_cq)
-    completers_.tx_cq->write_error({.entry = {.op_context = context, .flags = kind, .len = len},
-                                    .err = error,
-                                    .prov_errno = error});
+  if (completers.tx_cq)
+    completers.tx_cq->write_error({.entry = {.op_context = context, .flags = kind, .len = len},
+                                   .err = error,
+                                   .prov_errno = error});
   if (cntr)
     cntr->add_error(1);
 }
 
 void Messenger::refuse(const SendRequest &r, int error) {
-  report_send(r.flags, r.context, r.len, error);
+  report_send(completers_, r.flags, r.context, r.len, error);
 }
 
 ssize_t Messenger::send(Peer &p, const SendRequest &r) {
@@ -122,7 +127,7 @@ bool Messenger::send_whole(Peer &p, const SendRequest &r, TxOp *op) {
   p.tx_used += charge_of(r.len);
   ++counters_.sent;
   if (!op) {
-    report_send(r.flags, r.context, r.len, 0);
+    report_send(completers_, r.flags, r.context, r.len, 0);
     return true;
   }
   op->mn = f.mn;
@@ -217,7 +222,7 @@ void Messenger::release(TxOp &op) {
 }
 
 void Messenger::end(TxOp &op, int error) {
-  report_send(op.flags, op.context, op.memory.len, error);
+  report_send(completers_, op.flags, op.context, op.memory.len, error);
   release(op);
 }
 

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Deferred work (fi_trigger(3)): each operation, at thresholds that are reached already, later, and
+// by a jump; what is counted, what is told, what may be forgotten once it is queued.
+#include "common/case.h"
+#include "common/exposed.h"
+#include "common/forms.h"
+#include "common/settings.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_trigger.h>
+
+namespace fabtest {
+
+namespace {
+
+const request with_triggers{.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_TRIGGER};
+
+struct counter {
+  owned_fid<fid_cntr> cntr;
+  explicit counter(endpoint &e) {
+    fi_cntr_attr attr{};
+    CHECK_OK(fi_cntr_open(e.domain(), &attr, cntr.out(), nullptr));
+  }
+  [[nodiscard]] fid_cntr *get() const { return cntr.get(); }
+  void add(std::uint64_t n) const { CHECK_OK(fi_cntr_add(cntr.get(), n)); }
+};
+
+constexpr std::size_t size = 100, value_at = 104; // of the payload, and of a number behind it
+
+// All that an operation is described with; overwritten once it has been queued.
+struct description {
+  std::array<iovec, 2> iov{};
+  std::array<fi_ioc, 1> operand{}, compare{}, result{};
+  std::array<fi_rma_iov, 1> target{};
+  std::array<fi_rma_ioc, 1> value{};
+  union {
+    fi_op_msg msg;
+    fi_op_tagged tagged;
+    fi_op_rma rma;
+    fi_op_atomic atomic;
+    fi_op_fetch_atomic fetch_atomic;
+    fi_op_compare_atomic compare_atomic;
+  } op{};
+};
+
+// One rank, which sends to itself, reads and writes its own memory.
+struct scene {
+  endpoint e;
+  exposed memory;
+  std::vector<std::byte> local = std::vector<std::byte>(size);
+  std::uint64_t operand = 5, compared = 7, former = 0;
+
+  explicit scene(team &t, const request &r = with_triggers) : e(r), memory(e, 2 * size) {
+    e.meet(t);
+    memory.meet(t);
+  }
+  std::uint64_t &value() {
+    return *reinterpret_cast<std::uint64_t *>(memory.span().data() + value_at);
+  }
+
+  void use_local(description &d) {
+    d.iov = {iovec{local.data(), size / 2}, iovec{local.data() + size / 2, size - size / 2}};
+  }
+  void describe_value(description &d, fi_msg_atomic &m, fi_op operation, void *context) {
+    d.operand[0] = {&operand, 1};
+    const fi_rma_iov v = memory.at(0, value_at, 8);
+    d.value[0] = {v.addr, 1, v.key};
+    m = {};
+    m.msg_iov = d.operand.data();
+    m.iov_count = 1;
+    m.addr = e.at(0);
+    m.rma_iov = d.value.data();
+    m.rma_iov_count = 1;
+    m.datatype = FI_UINT64;
+    m.op = operation;
+    m.context = context;
+  }
+};
+
+void describe_message(scene &s, description &d, auto &m, void *context) {
+  s.use_local(d);
+  m = {};
+  m.msg_iov = d.iov.data();
+  m.iov_count = d.iov.size();
+  m.addr = s.e.at(0);
+  m.context = context;
+}
+
+void describe_rma(scene &s, description &d, fi_msg_rma &m, void *context) {
+  s.use_local(d);
+  d.target[0] = s.memory.at(0, 0, size);
+  m = {};
+  m.msg_iov = d.iov.data();
+  m.iov_count = d.iov.size();
+  m.addr = s.e.at(0);
+  m.rma_iov = d.target.data();
+  m.rma_iov_count = 1;
+  m.context = context;
+}
+
+constexpr std::uint64_t tag = 77;
+
+// An operation, how to describe it, what there is to do before it can end, and what it has done.
+struct deed {
+  fi_op_type type;
+  std::function<void(scene &, description &, fi_deferred_work &, std::uint64_t flags, void *)>
+      describe;
+  std::function<void(scene &, op &)> prepare; // before it fires; the op is for it to use
+  std::function<void(scene &)> verify;
+};
+
+void nothing(scene &, op &) {}
+
+std::vector<deed> deeds() {
+  std::vector<deed> all;
+  all.push_back({FI_OP_SEND,
+                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
+                   d.op.msg.ep = s.e.ep();
+                   d.op.msg.flags = flags;
+                   describe_message(s, d, d.op.msg.msg, c);
+                   w.op.msg = &d.op.msg;
+                 },
+                 [](scene &s, op &o) {
+                   fill(s.local, 1);
+                   s.e.recv(s.memory.first(size), o);
+                 },
+                 [](scene &s) { await_payload(s.memory.first(size), 1); }});
+  all.push_back({FI_OP_TSEND,
+                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
+                   d.op.tagged.ep = s.e.ep();
+                   d.op.tagged.flags = flags;
+                   describe_message(s, d, d.op.tagged.msg, c);
+                   d.op.tagged.msg.tag = tag;
+                   w.op.tagged = &d.op.tagged;
+                 },
+                 [](scene &s, op &o) {
+                   fill(s.local, 2);
+                   s.e.trecv(s.memory.first(size), tag, o);
+                 },
+                 [](scene &s) { await_payload(s.memory.first(size), 2); }});
+  all.push_back({FI_OP_RECV,
+                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
+                   d.op.msg.ep = s.e.ep();
+                   d.op.msg.flags = flags;
+                   describe_message(s, d, d.op.msg.msg, c);
+                   w.op.msg = &d.op.msg;
+                 },
+                 [](scene &s, op &o) {
+                   fill(s.memory.first(size), 3);
+                   s.e.send(0, s.memory.first(size), o);
+                 },
+                 [](scene &s) { await_payload(s.local, 3); }});
+  all.push_back({FI_OP_TRECV,
+                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
+                   d.op.tagged.ep = s.e.ep();
+                   d.op.tagged.flags = flags;
+                   describe_message(s, d, d.op.tagged.msg, c);
+                   d.op.tagged.msg.tag = tag;
+                   w.op.tagged = &d.op.tagged;
+                 },
+                 [](scene &s, op &o) {
+                   fill(s.memory.first(size), 4);
+                   s.e.tsend(0, s.memory.first(size), tag, o);
+                 },
+                 [](scene &s) { await_payload(s.local, 4); }});
+  const auto describe = [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags,
+                           void *c) {
+    d.op.rma.ep = s.e.ep();
+    d.op.rma.flags = flags;
+    describe_rma(s, d, d.op.rma.msg, c);
+    w.op.rma = &d.op.rma;
+  };
+  all.push_back({FI_OP_WRITE, describe, [](scene &s, op &) { fill(s.local, 5); },
+                 [](scene &s) { await_payload(s.memory.first(size), 5); }});
+  all.push_back({FI_OP_READ, describe, [](scene &s, op &) { fill(s.memory.first(size), 6); },
+                 [](scene &s) { await_payload(s.local, 6); }});
+  all.push_back({FI_OP_ATOMIC,
+                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
+                   s.value() = 37;
+                   d.op.atomic.ep = s.e.ep();
+                   d.op.atomic.flags = flags;
+                   s.describe_value(d, d.op.atomic.msg, FI_SUM, c);
+                   w.op.atomic = &d.op.atomic;
+                 },
+                 nothing, [](scene &s) { CHECK_EQ(s.value(), 42u); }});
+  all.push_back({FI_OP_FETCH_ATOMIC,
+                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
+                   s.value() = 37;
+                   d.op.fetch_atomic.ep = s.e.ep();
+                   d.op.fetch_atomic.flags = flags;
+                   s.describe_value(d, d.op.fetch_atomic.msg, FI_SUM, c);
+                   d.result[0] = {&s.former, 1};
+                   d.op.fetch_atomic.fetch = {d.result.data(), nullptr, 1};
+                   w.op.fetch_atomic = &d.op.fetch_atomic;
+                 },
+                 nothing,
+                 [](scene &s) {
+                   CHECK_EQ(s.value(), 42u);
+                   CHECK_EQ(s.former, 37u);
+                 }});
+  all.push_back({FI_OP_COMPARE_ATOMIC,
+                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
+                   s.value() = s.compared;
+                   d.op.compare_atomic.ep = s.e.ep();
+                   d.op.compare_atomic.flags = flags;
+                   s.describe_value(d, d.op.compare_atomic.msg, FI_CSWAP, c);
+                   d.result[0] = {&s.former, 1};
+                   d.compare[0] = {&s.compared, 1};
+                   d.op.compare_atomic.fetch = {d.result.data(), nullptr, 1};
+                   d.op.compare_atomic.compare = {d.compare.data(), nullptr, 1};
+                   w.op.compare_atomic = &d.op.compare_atomic;
+                 },
+                 nothing,
+                 [](scene &s) {
+                   CHECK_EQ(s.value(), s.operand);
+                   CHECK_EQ(s.former, s.compared);
+                 }});
+  return all;
+}
+
+void queue_work(scene &s, const deed &w, fi_deferred_work &work, std::uint64_t flags,
+                void *context) {
+  const auto d = std::make_unique<description>();
+  work.op_type = w.type;
+  w.describe(s, *d, work, flags, context);
+  CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &work));
+  std::memset(static_cast<void *>(d.get()), 0xee, sizeof *d); // only the data must live on
+}
+
+bool receives(const deed &w) { return w.type == FI_OP_RECV || w.type == FI_OP_TRECV; }
+
+} // namespace
+
+CASE(every_operation, .ranks = 1) {
+  scene s(t);
+  struct {
+    std::uint64_t threshold, before, step;
+  } const ways[] = {{0, 0, 0}, {3, 3, 0}, {3, 2, 1}, {3, 1, 40}};
+  for (const deed &w : deeds())
+    for (const auto &way : ways) {
+      counter trigger(s.e), done(s.e);
+      trigger.add(way.before);
+      s.memory.clear();
+      op peer;
+      w.prepare(s, peer);
+      fi_deferred_work work{};
+      work.threshold = way.threshold;
+      work.triggering_cntr = trigger.get();
+      work.completion_cntr = done.get();
+      queue_work(s, w, work, 0, nullptr);
+      if (way.step) {
+        drive_progress();
+        CHECK_EQ(fi_cntr_read(done.get()), 0u);
+        trigger.add(way.step);
+      }
+      await_count(done.get(), 1);
+      w.verify(s);
+      if (w.type == FI_OP_SEND || w.type == FI_OP_TSEND)
+        s.e.rx().wait_ok(peer, "the receive of what was sent");
+      else if (receives(w))
+        s.e.tx().wait_ok(peer, "the send of what was received");
+      s.e.tx().expect_empty(); // of the work nothing is told
+      CHECK_EQ(fi_cntr_readerr(done.get()), 0u);
+    }
+}
+
+// With FI_COMPLETION it is told as well, by the context that the application gave.
+CASE(told_if_asked_for, .ranks = 1) {
+  scene s(t);
+  for (const deed &w : deeds()) {
+    counter trigger(s.e), done(s.e);
+    s.memory.clear();
+    op peer, own;
+    w.prepare(s, peer);
+    fi_deferred_work work{};
+    work.threshold = 1;
+    work.triggering_cntr = trigger.get();
+    work.completion_cntr = done.get();
+    queue_work(s, w, work, FI_COMPLETION, &own);
+    trigger.add(1);
+    (receives(w) ? s.e.rx() : s.e.tx()).wait_ok(own, "the work");
+    await_count(done.get(), 1);
+    w.verify(s);
+    if (w.type == FI_OP_SEND || w.type == FI_OP_TSEND)
+      s.e.rx().wait_ok(peer, "the receive of what was sent");
+    else if (receives(w))
+      s.e.tx().wait_ok(peer, "the send of what was received");
+  }
+}
+
+// What fails counts as an error, which may trigger more.
+CASE(failures_are_counted, .ranks = 1) {
+  scene s(t);
+  counter trigger(s.e), done(s.e), next(s.e);
+  description d;
+  s.use_local(d);
+  d.op.rma.ep = s.e.ep();
+  describe_rma(s, d, d.op.rma.msg, nullptr);
+  d.target[0].key ^= 1; // no such key
+  fi_deferred_work work{}, chained{};
+  work.threshold = 1;
+  work.triggering_cntr = trigger.get();
+  work.completion_cntr = done.get();
+  work.op_type = FI_OP_WRITE;
+  work.op.rma = &d.op.rma;
+  CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &work));
+  fi_op_cntr add{next.get(), 1};
+  chained.threshold = 1;
+  chained.triggering_cntr = done.get();
+  chained.op_type = FI_OP_CNTR_ADD;
+  chained.op.cntr = &add;
+  CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &chained));
+  trigger.add(1);
+  await_error_count(done.get(), 1);
+  CHECK_EQ(fi_cntr_read(done.get()), 0u);
+  await_count(next.get(), 1);
+  s.e.tx().expect_empty(); // it has been counted
+  // Where nothing counts it, it is told.
+  op own;
+  work.completion_cntr = nullptr;
+  d.op.rma.msg.context = &own;
+  CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &work));
+  CHECK(s.e.tx().wait(own, "the failed write").err != 0);
+}
+
+CASE(cancelled_work_does_nothing, .ranks = 1) {
+  scene s(t);
+  for (const deed &w : deeds()) {
+    counter trigger(s.e), done(s.e);
+    fi_deferred_work work{};
+    work.threshold = 1;
+    work.triggering_cntr = trigger.get();
+    work.completion_cntr = done.get();
+    s.memory.clear();
+    queue_work(s, w, work, 0, nullptr);
+    CHECK_EQ(fi_close(&trigger.get()->fid), -FI_EBUSY);
+    CHECK_OK(fi_control(&s.e.domain()->fid, FI_CANCEL_WORK, &work));
+    CHECK_EQ(fi_control(&s.e.domain()->fid, FI_CANCEL_WORK, &work), -FI_ENOENT);
+    queue_work(s, w, work, 0, nullptr);
+    CHECK_OK(fi_control(&s.e.domain()->fid, FI_FLUSH_WORK, nullptr));
+    trigger.add(1);
+    drive_progress();
+    CHECK_EQ(fi_cntr_read(done.get()), 0u);
+  }
+}
+
+// An endpoint stays open for the works that name it.
+CASE(endpoints_stay_for_their_work, .ranks = 1) {
+  scene s(t);
+  counter trigger(s.e);
+  const deed w = deeds().front();
+  fi_deferred_work work{};
+  work.threshold = 1;
+  work.triggering_cntr = trigger.get();
+  queue_work(s, w, work, 0, nullptr);
+  CHECK_EQ(fi_close(&s.e.ep()->fid), -FI_EBUSY);
+  CHECK_OK(fi_control(&s.e.domain()->fid, FI_FLUSH_WORK, trigger.get()));
+}
+
+// A chain through peers: what comes in fires what goes out, round and round.
+CASE(ring_of_ranks, .ranks = 3) {
+  constexpr std::uint64_t laps = 200;
+  request r = with_triggers;
+  r.caps |= FI_RMA_EVENT;
+  r.counted = {FI_REMOTE_WRITE};
+  endpoint e(r);
+  e.meet(t);
+  exposed memory(e, 8);
+  memory.meet(t);
+  const int next = (t.rank() + 1) % t.size();
+  std::uint64_t token = 1;
+  counter done(e);
+  std::vector<fi_deferred_work> works(laps);
+  for (std::uint64_t i = 0; i < laps; ++i) {
+    const iovec v{&token, 8};
+    const fi_rma_iov target = memory.at(next, 0, 8);
+    fi_op_rma o{};
+    o.ep = e.ep();
+    o.msg.msg_iov = &v;
+    o.msg.iov_count = 1;
+    o.msg.addr = e.at(next);
+    o.msg.rma_iov = &target;
+    o.msg.rma_iov_count = 1;
+    works[i].threshold = i + (t.first() ? 0 : 1); // the first begins each lap but needs the last
+    works[i].triggering_cntr = e.counter(0);
+    works[i].completion_cntr = done.get();
+    works[i].op_type = FI_OP_WRITE;
+    works[i].op.rma = &o;
+    CHECK_OK(fi_control(&e.domain()->fid, FI_QUEUE_WORK, &works[i]));
+  }
+  await_count(e.counter(0), laps);
+  await_count(done.get(), laps);
+  t.barrier();
+}
+
+// The older interface: a flag of the call, and a context that says when.
+CASE(triggered_operations, .ranks = 1) {
+  scene s(t);
+  counter trigger(s.e);
+  struct {
+    fi_triggered_context2 context{};
+  } first, second;
+  for (auto *c : {&first, &second}) {
+    c->context.event_type = FI_TRIGGER_THRESHOLD;
+    c->context.trigger.threshold.cntr = trigger.get();
+  }
+  first.context.trigger.threshold.threshold = 2;
+  second.context.trigger.threshold.threshold = 1;
+  op receive[2];
+  std::array<std::byte, 1> into[2]{}, out[2]{std::byte{1}, std::byte{2}};
+  for (int i = 0; i < 2; ++i)
+    s.e.trecv(into[i], 9, receive[i]);
+  const auto send = [&](std::byte &b, void *context) {
+    const iovec v{&b, 1};
+    fi_msg_tagged m{};
+    m.msg_iov = &v;
+    m.iov_count = 1;
+    m.addr = s.e.at(0);
+    m.tag = 9;
+    m.context = context;
+    CHECK_OK(fi_tsendmsg(s.e.ep(), &m, FI_TRIGGER | FI_COMPLETION));
+  };
+  send(out[0][0], &first.context);
+  send(out[1][0], &second.context);
+  s.e.tx().expect_empty();
+  trigger.add(2); // past both: in the order of thresholds
+  for (auto &o : receive)
+    s.e.rx().wait_ok(o, "a receive");
+  CHECK_EQ(static_cast<int>(into[0][0]), 2);
+  CHECK_EQ(static_cast<int>(into[1][0]), 1);
+  CHECK(s.e.tx().next("the first that fired").context == &second.context);
+  CHECK(s.e.tx().next("the other").context == &first.context);
+  // One that waits can be cancelled, as any operation.
+  first.context.trigger.threshold.threshold = 10;
+  send(out[0][0], &first.context);
+  CHECK_OK(fi_cancel(&s.e.ep()->fid, &first.context));
+  CHECK_EQ(s.e.tx().next("the cancelled one").err, FI_ECANCELED);
+}
+
+// Nobody calls libfabric while the chain runs.
+CASE(automatic_progress_runs_chains, .ranks = 1) {
+  request r = with_triggers;
+  r.progress = FI_PROGRESS_AUTO;
+  r.threading = FI_THREAD_SAFE;
+  scene s(t, r);
+  counter trigger(s.e), done(s.e);
+  s.memory.clear();
+  fill(s.local, 8);
+  description d;
+  d.op.rma.ep = s.e.ep();
+  d.op.rma.flags = 0;
+  describe_rma(s, d, d.op.rma.msg, nullptr);
+  fi_deferred_work first{}, second{};
+  first.threshold = 1;
+  first.triggering_cntr = trigger.get();
+  first.completion_cntr = done.get();
+  first.op_type = FI_OP_WRITE;
+  first.op.rma = &d.op.rma;
+  CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &first));
+  // The end of the first fires the second, which writes the value behind the payload.
+  description d2;
+  d2.op.atomic.ep = s.e.ep();
+  d2.op.atomic.flags = 0;
+  s.value() = 0;
+  s.describe_value(d2, d2.op.atomic.msg, FI_SUM, nullptr);
+  second.threshold = 1;
+  second.triggering_cntr = done.get();
+  second.op_type = FI_OP_ATOMIC;
+  second.op.atomic = &d2.op.atomic;
+  CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &second));
+  trigger.add(1);
+  const auto end = std::chrono::steady_clock::now() + default_wait();
+  while (std::atomic_ref(s.value()).load() != s.operand) {
+    CHECK(std::chrono::steady_clock::now() < end);
+    std::this_thread::yield();
+  }
+  await_payload(s.memory.first(size), 8);
+}
+
+} // namespace fabtest
