@@ -114,6 +114,12 @@ Cntr::Cntr(Domain &domain, const WaitChoice &choice, void *context)
   }();
   fid = {FI_CLASS_CNTR, context, fid_ops()};
   ops = &cntr_ops;
+  ++domain.open_cntrs;
+}
+
+Cntr::~Cntr() {
+  domain_->exported.remove_all(*this);
+  --domain_->open_cntrs;
 }
 
 int Cntr::open(Domain &domain, const fi_cntr_attr *attr, fid_cntr **out, void *context) noexcept {

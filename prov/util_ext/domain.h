@@ -4,6 +4,7 @@
 // domain they belong to. A provider derives its domain from this.
 #pragma once
 
+#include "util_ext/cntr_table.h"
 #include "util_ext/mr_table.h"
 #include "util_ext/object.h"
 
@@ -73,7 +74,9 @@ public:
   const fi_provider &provider() const { return provider_; }
 
   Limits limits;
-  MrTable regions; // memory that peers may access
+  MrTable regions;                        // memory that peers may access
+  CntrTable exported;                     // counters that peers may add to
+  std::atomic<std::size_t> open_cntrs{0}; // all that there are
 
 protected:
   ~Domain() = default;
