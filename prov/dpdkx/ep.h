@@ -33,6 +33,7 @@ struct EndpointHandle final : fid_ep {
   EndpointHandle(Endpoint &, void *context);
   static EndpointHandle &from(fid_ep *f) { return *static_cast<EndpointHandle *>(f); }
   static EndpointHandle &from(struct fid *f) { return from(reinterpret_cast<fid_ep *>(f)); }
+  static bool is(const fid_ep *);
 
   // The source to receive from: without FI_DIRECTED_RECV it does not count.
   fi_addr_t source(fi_addr_t src) const { return src | any_source; }
@@ -79,6 +80,7 @@ public:
   ssize_t receive(const op::ReceiveRequest &);
   ssize_t rma(const op::RmaRequest &);
   ssize_t atomic(const op::AtomicRequest &);
+  ssize_t count(const op::CounterRequest &);
   // Why a data call can't be made: logged, and a negative FI_E*.
   ssize_t refuse(std::uint64_t direction) const;
   ssize_t refuse_right(std::uint64_t flags) const;
@@ -160,6 +162,9 @@ extern fi_ops_atomic atomic_ops;
 extern fi_ops_cm cm_ops, connected_cm_ops;
 extern fi_ops_ep ep_ops;
 int control(struct fid *, int command, void *arg);
+inline bool EndpointHandle::is(const fid_ep *f) {
+  return f && f->fid.fclass == FI_CLASS_EP && f->fid.ops->control == control;
+}
 int query_atomic(fid_domain *, fi_datatype, fi_op, fi_atomic_attr *, std::uint64_t flags);
 
 } // namespace dpdkx

@@ -46,9 +46,10 @@ template <auto Call, class Request>
 inline ssize_t Endpoint::transmit(const Request &request, std::size_t limit) {
   if (!engine_ || !completers_.tx_cq) [[unlikely]]
     return refuse(FI_SEND);
-  if (request.len > (request.flags & FI_INJECT ? std::min(inject_size_, limit) : limit))
-      [[unlikely]]
-    return refuse_length(request.len, limit);
+  if constexpr (requires { request.len; })
+    if (request.len > (request.flags & FI_INJECT ? std::min(inject_size_, limit) : limit))
+        [[unlikely]]
+      return refuse_length(request.len, limit);
   if (!completers_.tx_cq->room()) [[unlikely]]
     return -FI_EAGAIN;
   ssize_t rc;
@@ -94,6 +95,12 @@ inline ssize_t Endpoint::atomic(const op::AtomicRequest &request) {
   return transmit<&engine::Endpoint::atomic>(request, op::max_atomic);
 }
 
+inline ssize_t Endpoint::count(const op::CounterRequest &request) {
+  if (!(caps_ & FI_WRITE)) [[unlikely]]
+    return refuse_right(FI_WRITE);
+  return transmit<&engine::Endpoint::count>(request, 0);
+}
+
 inline ssize_t post(Endpoint &endpoint, const op::SendRequest &request) {
   return util_ext::guard([&] { return endpoint.send(request); });
 }
@@ -111,6 +118,10 @@ inline ssize_t post(Endpoint &endpoint, const op::RmaRequest &request) {
 
 inline ssize_t post(Endpoint &endpoint, const op::AtomicRequest &request) {
   return util_ext::guard([&] { return endpoint.atomic(request); });
+}
+
+inline ssize_t post(Endpoint &endpoint, const op::CounterRequest &request) {
+  return util_ext::guard([&] { return endpoint.count(request); });
 }
 
 inline ssize_t post(SharedRx &srx, const op::ReceiveRequest &request) {

@@ -5,6 +5,8 @@ face_sources = \
 	prov/dpdkx/background.h \
 	prov/dpdkx/base_info.cpp \
 	prov/dpdkx/base_info.h \
+	prov/dpdkx/cntr_ops.cpp \
+	prov/dpdkx/cntr_ops.h \
 	prov/dpdkx/domain.cpp \
 	prov/dpdkx/domain.h \
 	prov/dpdkx/domain_device.cpp \
