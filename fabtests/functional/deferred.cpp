@@ -15,6 +15,7 @@
 #include <thread>
 
 #include <rdma/fi_atomic.h>
+#include <rdma/fi_ext_dpdkx.h>
 #include <rdma/fi_trigger.h>
 
 namespace fabtest {
@@ -399,6 +400,60 @@ CASE(ring_of_ranks, .ranks = 3) {
   await_count(e.counter(0), laps);
   await_count(done.get(), laps);
   t.barrier();
+}
+
+// The same by adds to counters of peers alone, with a counter that is reset by a work, too.
+CASE(ring_of_remote_adds, .ranks = 3) {
+  constexpr std::uint64_t laps = 2000;
+  endpoint e(with_triggers);
+  e.meet(t);
+  fi_dpdkx_ops_cntr *ops = nullptr;
+  if (fi_open_ops(&e.domain()->fid, FI_DPDKX_OPS_CNTR, 0, reinterpret_cast<void **>(&ops),
+                  nullptr) != 0)
+    skip("the provider has no counters for peers");
+  const counter token(e), done(e);
+  std::uint64_t key = 0;
+  CHECK_OK(ops->export_cntr(token.get(), FI_REMOTE_WRITE, FI_KEY_NOTAVAIL, 0, &key));
+  const auto keys = t.exchange(key);
+  const int next = (t.rank() + 1) % t.size();
+  std::vector<fi_deferred_work> works(laps);
+  for (std::uint64_t i = 0; i < laps; ++i) {
+    fi_op_remote_cntr o{e.ep(), e.at(next), keys[static_cast<std::size_t>(next)], 1, 0, nullptr};
+    fi_dpdkx_set_remote_cntr_add(&works[i], &o);
+    works[i].threshold = i + (t.first() ? 0 : 1);
+    works[i].triggering_cntr = token.get();
+    works[i].completion_cntr = done.get();
+    CHECK_OK(fi_control(&e.domain()->fid, FI_QUEUE_WORK, &works[i]));
+  }
+  await_count(token.get(), laps);
+  await_count(done.get(), laps);
+  CHECK_EQ(fi_cntr_readerr(done.get()), 0u);
+  t.barrier();
+}
+
+// A key that nobody has: the error is counted here, and nothing happens there.
+CASE(remote_add_to_nobody, .ranks = 1) {
+  scene s(t);
+  fi_dpdkx_ops_cntr *ops = nullptr;
+  if (fi_open_ops(&s.e.domain()->fid, FI_DPDKX_OPS_CNTR, 0, reinterpret_cast<void **>(&ops),
+                  nullptr) != 0)
+    skip("the provider has no counters for peers");
+  const counter trigger(s.e), done(s.e);
+  fi_op_remote_cntr o{s.e.ep(), s.e.at(0), 12345, 1, 0, nullptr};
+  fi_deferred_work work{};
+  fi_dpdkx_set_remote_cntr_add(&work, &o);
+  work.threshold = 1;
+  work.triggering_cntr = trigger.get();
+  work.completion_cntr = done.get();
+  CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &work));
+  fi_dpdkx_cntr_limits limits{};
+  limits.size = sizeof limits;
+  CHECK_OK(ops->query(s.e.domain(), &limits));
+  CHECK_EQ(limits.triggered_ops, 1u);
+  trigger.add(1);
+  await_error_count(done.get(), 1);
+  CHECK_OK(ops->query(s.e.domain(), &limits));
+  CHECK_EQ(limits.triggered_ops, 0u);
 }
 
 // The older interface: a flag of the call, and a context that says when.

@@ -28,7 +28,7 @@ libfabtests_la_SOURCES = \
 libfabtests_main_la_CPPFLAGS = $(fabtests_cppflags)
 libfabtests_main_la_SOURCES = fabtests/common/case.h fabtests/common/case_main.cpp
 
-fabtests_cppflags = -I$(top_srcdir)/fabtests $(LIBFABRIC_CFLAGS) $(CLI11_CFLAGS) $(FMT_CFLAGS)
+fabtests_cppflags = -I$(top_srcdir)/fabtests -I$(top_srcdir)/include $(LIBFABRIC_CFLAGS) $(CLI11_CFLAGS) $(FMT_CFLAGS)
 fabtests_libs = libfabtests.la $(LIBFABRIC_LIBS) $(FMT_LIBS)
 functional_libs = libfabtests_main.la $(fabtests_libs)
 
@@ -58,6 +58,7 @@ functional_programs = \
 	fabtests/functional/peek \
 	fabtests/functional/poll \
 	fabtests/functional/progress \
+	fabtests/functional/remote_cntr \
 	fabtests/functional/remote_rights \
 	fabtests/functional/rma \
 	fabtests/functional/settings \
@@ -127,6 +128,11 @@ fabtests_functional_poll_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_poll_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_progress_LDADD = $(functional_libs)
+fabtests_functional_remote_cntr_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_remote_cntr_CFLAGS = $(AM_CFLAGS) -std=c99 -pedantic
+fabtests_functional_remote_cntr_LDADD = $(functional_libs)
+fabtests_functional_remote_cntr_SOURCES = fabtests/functional/remote_cntr.cpp \
+	fabtests/functional/remote_cntr_c.c fabtests/functional/remote_cntr_c.h
 fabtests_functional_remote_rights_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_remote_rights_LDADD = $(functional_libs)
 fabtests_functional_rma_CPPFLAGS = $(fabtests_cppflags)

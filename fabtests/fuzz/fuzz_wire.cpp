@@ -101,6 +101,9 @@ void frame_again(const Frame &f, std::span<const std::byte> from) {
     require_sound(f.atomic.targets);
     require_same(in, encoded(f.atomic, max_atomic_frame_size), {});
     break;
+  case FrameType::add:
+    require_same(in, encoded(f.add, add_frame_size), {2, 3});
+    break;
   case FrameType::connect:
   case FrameType::accept:
   case FrameType::ready:

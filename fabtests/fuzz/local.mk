@@ -1,3 +1,6 @@
+# Inputs that they begin with.
+EXTRA_DIST += fabtests/fuzz/corpus
+
 # libFuzzer programs, built by a configure with --enable-fuzz and run by
 # "make check-fuzz".
 if ENABLE_FUZZ

@@ -110,6 +110,9 @@ int Domain::make_work(const fi_deferred_work &work, std::unique_ptr<util_ext::Wo
                 [](WorkMaker &m, Endpoint &, const auto &o) {
                   return make_compare_atomic(m, o.msg, o.fetch, o.compare, o.flags);
                 });
+  case FI_OP_REMOTE_CNTR_ADD:
+    return with(fi_dpdkx_get_remote_cntr_add(&work), FI_WRITE,
+                [](WorkMaker &m, Endpoint &, const auto &o) { return make_remote_add(m, o); });
   default:
     FI_WARN(&dpdkx::provider, FI_LOG_DOMAIN, "deferred work: op_type %u: not supported\n",
             util_ext::raw(work.op_type));

@@ -9,6 +9,7 @@
 #include "dpdkx/ep_data.h"
 #include "dpdkx/op/deferred.h"
 
+#include <rdma/fi_ext_dpdkx.h>
 #include <rdma/fi_trigger.h>
 
 #include <memory>
@@ -65,6 +66,8 @@ ssize_t make_fetch_atomic(WorkMaker &, const fi_msg_atomic &, const fi_msg_fetch
 ssize_t make_compare_atomic(WorkMaker &, const fi_msg_atomic &, const fi_msg_fetch &,
                             const fi_msg_compare &, std::uint64_t given);
 
+ssize_t make_remote_add(WorkMaker &, const fi_op_remote_cntr &);
+
 // A call with FI_TRIGGER: `context` is its fi_triggered_context, `make` makes the work.
 ssize_t trigger(Endpoint &, void *context, auto &&make);
 ssize_t queue_triggered(Endpoint &, const fi_triggered_context *, std::unique_ptr<util_ext::Work>);
@@ -86,6 +89,7 @@ class Vectors {
 public:
   void own(op::SendRequest &r) { own(0, r.iov, r.iov_count); }
   void own(op::ReceiveRequest &r) { own(0, r.iov, r.iov_count); }
+  void own(op::CounterRequest &) {}
   void own(op::RmaRequest &r) {
     own(0, r.iov, r.iov_count);
     own(r.targets, r.target_count);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/domain.h"
 
+#include "dpdkx/cntr_ops.h"
 #include "dpdkx/ep.h"
 #include "dpdkx/provider.h"
 #include "dpdkx/srx.h"
@@ -84,6 +85,7 @@ Domain::Domain(Fabric &fabric, const fi_info &info, std::shared_ptr<link::Device
     t.close = close;
     t.bind = bind;
     t.control = control_domain;
+    t.ops_open = open_domain_ops;
     return t;
   }();
   static fi_ops_domain domain_ops = [] {

@@ -176,6 +176,7 @@ Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source,
     linked_ = true;
   }
   completers_.regions = &domain_.regions;
+  completers_.exported = &domain_.exported;
   completers_.remote_rights = caps_ & (FI_REMOTE_READ | FI_REMOTE_WRITE);
   completers_.source = caps_ & FI_SOURCE;
   completers_.source_err = caps_ & FI_SOURCE_ERR;

@@ -37,6 +37,7 @@ struct EndpointHandle final : fid_ep {
   EndpointHandle(Endpoint &, void *context);
   static EndpointHandle &from(fid_ep *f) { return *static_cast<EndpointHandle *>(f); }
   static EndpointHandle &from(struct fid *f) { return from(reinterpret_cast<fid_ep *>(f)); }
+  static bool is(const fid_ep *);
 
   fi_addr_t source(fi_addr_t src) const { return src | any_source; } // as the endpoint's
 
@@ -82,12 +83,14 @@ public:
   ssize_t check(const op::ReceiveRequest &) const;
   ssize_t check(const op::RmaRequest &) const;
   ssize_t check(const op::AtomicRequest &) const;
+  ssize_t check(const op::CounterRequest &) const;
   // The data path, with these checks.
   ssize_t send(const op::SendRequest &);
   ssize_t send_datagram(const DatagramRequest &);
   ssize_t receive(const op::ReceiveRequest &);
   ssize_t rma(const op::RmaRequest &);
   ssize_t atomic(const op::AtomicRequest &);
+  ssize_t count(const op::CounterRequest &);
   // Why a data call can't be made: logged, and a negative FI_E*.
   ssize_t refuse(std::uint64_t direction) const;
   ssize_t refuse_right(std::uint64_t flags) const;
@@ -101,7 +104,10 @@ public:
   // Tells of an operation that was to begin later, and could not.
   template <class Request>
   void report_failure(const Request &request, void *context, int error) noexcept {
-    op::report_send(completers_, request.flags & ~op::deferred_work, context, request.len, error);
+    std::size_t len = 0;
+    if constexpr (requires { request.len; })
+      len = request.len;
+    op::report_send(completers_, request.flags & ~op::deferred_work, context, len, error);
   }
   void report_failure(const op::ReceiveRequest &, void *context, int error) noexcept;
   Domain &domain() const { return domain_; }
@@ -184,6 +190,9 @@ extern fi_ops_atomic atomic_ops;
 extern fi_ops_cm cm_ops, connected_cm_ops;
 extern fi_ops_ep ep_ops;
 int control(struct fid *, int command, void *arg);
+inline bool EndpointHandle::is(const fid_ep *f) {
+  return f && f->fid.fclass == FI_CLASS_EP && f->fid.ops->control == control;
+}
 int query_atomic(fid_domain *, fi_datatype, fi_op, fi_atomic_attr *, std::uint64_t flags);
 
 } // namespace dpdkx

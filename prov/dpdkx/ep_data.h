@@ -71,6 +71,12 @@ inline ssize_t Endpoint::check(const op::AtomicRequest &request) const {
   return check_transmit(request.len, request.flags, op::max_atomic);
 }
 
+inline ssize_t Endpoint::check(const op::CounterRequest &request) const {
+  if (!(caps_ & FI_WRITE)) [[unlikely]]
+    return refuse_right(FI_WRITE);
+  return check_transmit(0, request.flags, 0);
+}
+
 inline ssize_t Endpoint::check(const op::ReceiveRequest &) const {
   return !engine_ || !receives_to_ ? refuse(FI_RECV) : 0;
 }
@@ -119,6 +125,10 @@ inline ssize_t Endpoint::receive(const op::ReceiveRequest &request) {
   return rc;
 }
 
+inline ssize_t Endpoint::count(const op::CounterRequest &request) {
+  return transmit<&engine::Endpoint::count>(request);
+}
+
 inline ssize_t post(Endpoint &endpoint, const op::SendRequest &request) {
   return util_ext::guard([&] { return endpoint.send(request); });
 }
@@ -133,6 +143,10 @@ inline ssize_t post(Endpoint &endpoint, const op::RmaRequest &request) {
 
 inline ssize_t post(Endpoint &endpoint, const op::AtomicRequest &request) {
   return util_ext::guard([&] { return endpoint.atomic(request); });
+}
+
+inline ssize_t post(Endpoint &endpoint, const op::CounterRequest &request) {
+  return util_ext::guard([&] { return endpoint.count(request); });
 }
 
 inline ssize_t post(SharedRx &srx, const op::ReceiveRequest &request) {

@@ -5,6 +5,8 @@ face_sources = \
 	prov/dpdkx/background.h \
 	prov/dpdkx/base_info.cpp \
 	prov/dpdkx/base_info.h \
+	prov/dpdkx/cntr_ops.cpp \
+	prov/dpdkx/cntr_ops.h \
 	prov/dpdkx/deferred_work.cpp \
 	prov/dpdkx/deferred_work.h \
 	prov/dpdkx/domain.cpp \

@@ -38,6 +38,9 @@ inline constexpr std::uint64_t readmsg = FI_COMPLETION | FI_INJECT_COMPLETE | FI
 inline constexpr std::uint64_t writemsg = readmsg | FI_INJECT | FI_REMOTE_CQ_DATA;
 inline constexpr std::uint64_t fetchmsg = readmsg | FI_INJECT; // which is about operands
 
+// Of a counter of a peer: it has no operand that could be injected, and is over when it is done.
+inline constexpr std::uint64_t counting = FI_COMPLETION | FI_DELIVERY_COMPLETE | FI_FENCE | FI_MORE;
+
 // Exist in libfabric, not here.
 inline constexpr std::uint64_t unsupported = FI_COMMIT_COMPLETE | FI_MULTICAST | FI_TRIGGER;
 

@@ -143,10 +143,13 @@ Cntr::Cntr(Domain &domain, const WaitChoice &choice, void *context)
   }();
   fid = {FI_CLASS_CNTR, context, fid_ops()};
   ops = &cntr_ops;
-  domain_->cntrs.fetch_add(1);
+  domain_->open_cntrs.fetch_add(1);
 }
 
-Cntr::~Cntr() { domain_->cntrs.fetch_sub(1); }
+Cntr::~Cntr() {
+  domain_->exported.remove_all(*this);
+  domain_->open_cntrs.fetch_sub(1);
+}
 
 int Cntr::open(Domain &domain, const fi_cntr_attr *attr, fid_cntr **out, void *context) noexcept {
   const fi_provider &prov = domain.provider();
@@ -167,7 +170,7 @@ int Cntr::open(Domain &domain, const fi_cntr_attr *attr, fid_cntr **out, void *c
     return -FI_EINVAL;
   }
 
-  if (domain.cntrs.load() >= domain.limits.cntrs) {
+  if (domain.open_cntrs.load() >= domain.limits.cntrs) {
     FI_WARN(&prov, FI_LOG_CNTR, "%zu counters are open, the limit\n", domain.limits.cntrs);
     return -FI_ENOSPC;
   }

@@ -30,6 +30,7 @@ public:
   std::uint64_t provider_errors() const noexcept { return errors_.load() - errors_by_hand_.load(); }
 
   const Domain &domain() const { return *domain_; }
+  CntrTable &table() const { return domain_->exported; } // of who may add to it from afar
 
   // fi_trywait.
   int try_wait() noexcept;
@@ -41,7 +42,7 @@ private:
   friend Triggers;
   friend WaitMember;
   Cntr(Domain &, const WaitChoice &, void *context);
-  ~Cntr();
+  ~Cntr(); // revokes its exports
   int start();
   static int control(struct fid *, int command, void *arg) noexcept;
   static int wait(fid_cntr *, std::uint64_t threshold, int timeout) noexcept;

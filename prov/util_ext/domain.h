@@ -4,6 +4,7 @@
 // domain they belong to. A provider derives its domain from this.
 #pragma once
 
+#include "util_ext/cntr_table.h"
 #include "util_ext/mr_table.h"
 #include "util_ext/object.h"
 #include "util_ext/trigger.h"
@@ -92,9 +93,10 @@ private:
 
 public:
   Limits limits;
-  MrTable regions; // memory that peers may access
+  MrTable regions;    // memory that peers may access
+  CntrTable exported; // counters that peers may add to
   Triggers triggers;
-  std::atomic<std::size_t> cntrs{0}; // open
+  std::atomic<std::size_t> open_cntrs{0}; // all that there are
 };
 
 } // namespace util_ext

@@ -8,6 +8,8 @@ util_ext_sources = \
 	prov/util_ext/chunk_queue.h \
 	prov/util_ext/cntr.cpp \
 	prov/util_ext/cntr.h \
+	prov/util_ext/cntr_table.cpp \
+	prov/util_ext/cntr_table.h \
 	prov/util_ext/completion.h \
 	prov/util_ext/cond_signaller.cpp \
 	prov/util_ext/cond_signaller.h \
@@ -38,6 +40,8 @@ util_ext_sources = \
 	prov/util_ext/ops.h \
 	prov/util_ext/poll_set.cpp \
 	prov/util_ext/poll_set.h \
+	prov/util_ext/random_key.cpp \
+	prov/util_ext/random_key.h \
 	prov/util_ext/source_group.cpp \
 	prov/util_ext/source_group.h \
 	prov/util_ext/trigger.cpp \

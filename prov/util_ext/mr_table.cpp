@@ -2,11 +2,10 @@
 #include "util_ext/mr_table.h"
 
 #include "util_ext/cntr.h"
+#include "util_ext/random_key.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <sys/random.h>
 
 namespace util_ext {
 
@@ -94,15 +93,8 @@ int MrTable::insert(Region &r, std::uint64_t key) {
 int MrTable::insert_random(Region &r, std::size_t key_size) {
   for (;;) {
     std::uint64_t key;
-    if (getrandom(&key, sizeof key, 0) != sizeof key) {
-      if (errno == EINTR)
-        continue;
-      return -errno;
-    }
-    if (key_size < sizeof key)
-      key &= (std::uint64_t{1} << key_size * 8) - 1;
-    if (key == FI_KEY_NOTAVAIL)
-      continue;
+    if (const int rc = draw_key(key_size, key); rc != 0)
+      return rc;
     if (const int rc = insert(r, key); rc != -FI_ENOKEY)
       return rc;
   }

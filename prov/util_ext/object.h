@@ -57,6 +57,7 @@ private:
 template <class T, class F> class Object : public F, public Holdable {
 public:
   static T *from(struct fid *f) { return static_cast<T *>(reinterpret_cast<F *>(f)); }
+  static bool is(const F *f) { return f && f->fid.ops == fid_ops(); }
 
 protected:
   Object() : F() {}

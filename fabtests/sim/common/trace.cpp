@@ -60,6 +60,9 @@ std::string describe(const Frame &f) {
                        f.atomic.mn.value, f.atomic.op, f.atomic.datatype, f.atomic.kind,
                        f.atomic.targets.total(), id(f.atomic.reader),
                        f.atomic.flags & frame_flag::want_processed ? " want_processed" : "");
+  case FrameType::add:
+    return fmt::format(" | add mn {} key {:x} value {}{}", f.add.mn.value, f.add.key, f.add.value,
+                       f.add.flags & frame_flag::want_processed ? " want_processed" : "");
   case FrameType::connect:
   case FrameType::accept:
   case FrameType::ready:

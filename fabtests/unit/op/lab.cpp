@@ -180,7 +180,8 @@ void Lab::open(unsigned from, unsigned to) {
                                            .lossless = options_.lossless,
                                            .can_pull = options_.can_pull,
                                            .rma = true,
-                                           .connects = true});
+                                           .connects = true,
+                                           .counts = true});
 }
 
 bool Lab::deliver(unsigned from, unsigned to, std::size_t which) {

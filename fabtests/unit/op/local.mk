@@ -11,6 +11,7 @@ unit_op_sources = \
 	fabtests/unit/op/atomic_types.h \
 	fabtests/unit/op/connection.cpp \
 	fabtests/unit/op/connection_frames.cpp \
+	fabtests/unit/op/counter.cpp \
 	fabtests/unit/op/credit.cpp \
 	fabtests/unit/op/fail.cpp \
 	fabtests/unit/op/lab.cpp \

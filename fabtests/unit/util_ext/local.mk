@@ -4,6 +4,7 @@ unit_util_ext_sources = \
 	fabtests/unit/util_ext/av.cpp \
 	fabtests/unit/util_ext/chunk_queue.cpp \
 	fabtests/unit/util_ext/cntr.cpp \
+	fabtests/unit/util_ext/cntr_table.cpp \
 	fabtests/unit/util_ext/cond_signaller.cpp \
 	fabtests/unit/util_ext/cq.cpp \
 	fabtests/unit/util_ext/cq_queue.h \
@@ -20,6 +21,7 @@ unit_util_ext_sources = \
 	fabtests/unit/util_ext/object.cpp \
 	fabtests/unit/util_ext/ops.cpp \
 	fabtests/unit/util_ext/poll_set.cpp \
+	fabtests/unit/util_ext/random_key.cpp \
 	fabtests/unit/util_ext/source_group.cpp \
 	fabtests/unit/util_ext/trigger.cpp \
 	fabtests/unit/util_ext/user_ids.cpp \

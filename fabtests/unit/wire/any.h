@@ -164,6 +164,10 @@ inline wire::AtomicFrame atomic() {
   return f;
 }
 
+inline wire::AddFrame add() {
+  return {bits(wire::frame_flag::want_processed), {u32()}, u64(), u64()};
+}
+
 inline wire::ConnectionFrame connection() {
   wire::ConnectionFrame f;
   f.type = static_cast<wire::FrameType>(static_cast<int>(wire::FrameType::connect) + below(5));

@@ -5,5 +5,6 @@ unit_wire_sources = \
 	fabtests/unit/wire/handshake.cpp \
 	fabtests/unit/wire/packet.cpp \
 	fabtests/unit/wire/packet_connection.cpp \
+	fabtests/unit/wire/packet_counter.cpp \
 	fabtests/unit/wire/packet_rma.cpp \
 	fabtests/unit/wire/protocol.cpp

@@ -152,7 +152,7 @@ void ack__refuses_too_many_words(void **) {
 void frames__refuse_unknown_types_and_flags(void **) {
   std::array<std::byte, 512> d{};
   for (int type = 0; type < 256; ++type) {
-    if (type <= 11 || type == 32 || (type >= 56 && type <= 60))
+    if (type <= 11 || type == 32 || type == 48 || (type >= 56 && type <= 60))
       continue;
     d[0] = std::byte(type);
     assert_true(refused(d));
@@ -174,7 +174,8 @@ void frames__refuse_unknown_types_and_flags(void **) {
                {FrameType::write_request, 1, {3, 24, 32}}, // a target of one byte, with data or not
                {FrameType::read, 0},
                {FrameType::status, 0, {2}}, // never 0
-               {FrameType::atomic, 1 | 4}};
+               {FrameType::atomic, 1 | 4},
+               {FrameType::add, 4}};
   for (const auto &t : types) {
     d = {};
     d[0] = std::byte(t.type);

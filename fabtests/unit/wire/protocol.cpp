@@ -275,6 +275,15 @@ void atomic_frame__is_as_written(void **) {
                       {{"type", value(FrameType::atomic)}, {"flags", a.flags}, {"targets", 1}}});
 }
 
+void add_frame__is_as_written(void **) {
+  check<AddFrame>(read_tables(), {"AddFrame",
+                                  AddFrame{},
+                                  {{"mn", [](auto &x) { x.mn = {all32}; }},
+                                   {"key", [](auto &x) { x.key = all64; }},
+                                   {"value", [](auto &x) { x.value = all64; }}},
+                                  {{"type", value(FrameType::add)}, {"flags", 0}}});
+}
+
 void connection_frame__is_as_written(void **) {
   check<ConnectionFrame>(read_tables(), {"ConnectionFrame",
                                          ConnectionFrame{},
@@ -361,6 +370,7 @@ void types_and_flags__are_as_written(void **) {
                                {"read", value(FrameType::read)},
                                {"status", value(FrameType::status)},
                                {"atomic", value(FrameType::atomic)},
+                               {"add", value(FrameType::add)},
                                {"connect", value(FrameType::connect)},
                                {"accept", value(FrameType::accept)},
                                {"ready", value(FrameType::ready)},
@@ -373,7 +383,8 @@ void types_and_flags__are_as_written(void **) {
                                {"pull", frame_flag::pull}});
   check_values("Feature bits", {{"rma", feature::rma},
                                 {"atomics", feature::atomics},
-                                {"connections", feature::connections}});
+                                {"connections", feature::connections},
+                                {"counters", feature::counters}});
 }
 
 // Names that the text gives to sizes and bounds.
@@ -399,6 +410,7 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(rendezvous_frames__are_as_written),
     cmocka_unit_test(rma_frames__are_as_written),
     cmocka_unit_test(atomic_frame__is_as_written),
+    cmocka_unit_test(add_frame__is_as_written),
     cmocka_unit_test(connection_frame__is_as_written),
     cmocka_unit_test(handshake__is_as_written),
     cmocka_unit_test(types_and_flags__are_as_written),

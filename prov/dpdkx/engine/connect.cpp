@@ -466,7 +466,8 @@ void Endpoint::Impl::after_handshake(Conn &c) {
                           .lossless = c.lossless,
                           .can_pull = c.port->traits().can_pull && config_.pull,
                           .rma = c.session.peer_has(wire::feature::rma | wire::feature::atomics),
-                          .connects = c.session.peer_has(wire::feature::connections)});
+                          .connects = c.session.peer_has(wire::feature::connections),
+                          .counts = c.session.peer_has(wire::feature::counters)});
     if (c.partner)
       partner_opened(c);
     if (c.session.path_limited())

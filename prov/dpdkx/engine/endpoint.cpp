@@ -86,6 +86,9 @@ ssize_t Endpoint::rma(const op::RmaRequest &r) {
 ssize_t Endpoint::atomic(const op::AtomicRequest &r) {
   return impl_->post(r, [&](Conn &c) { return impl_->messenger_.atomic(c, r); });
 }
+ssize_t Endpoint::count(const op::CounterRequest &r) {
+  return impl_->post(r, [&](Conn &c) { return impl_->messenger_.count(c, r); });
+}
 
 ssize_t Endpoint::receive(const op::ReceiveRequest &r) {
   if (impl_->connecting_ && impl_->takes_no_more(r)) [[unlikely]]

@@ -101,6 +101,8 @@ public:
   // The same for a peer's registered memory.
   ssize_t rma(const op::RmaRequest &);
   ssize_t atomic(const op::AtomicRequest &);
+  // ... and for a counter that it has exported.
+  ssize_t count(const op::CounterRequest &);
   // 0: there was such an operation; its completion, FI_ECANCELED or its own,
   // comes. -FI_ENOENT otherwise.
   int cancel(const void *context);

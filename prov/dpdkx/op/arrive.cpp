@@ -27,6 +27,8 @@ bool Messenger::on_frame(Peer &p, const wire::Frame &f) {
     return in_turn(p, f.read.mn, f);
   case wire::FrameType::atomic:
     return in_turn(p, f.atomic.mn, f);
+  case wire::FrameType::add:
+    return in_turn(p, f.add.mn, f);
   case wire::FrameType::connect:
   case wire::FrameType::accept:
   case wire::FrameType::ready:
@@ -47,12 +49,14 @@ bool Messenger::on_frame(Peer &p, const wire::Frame &f) {
   return false;
 }
 
-// A message is not handed on before a write that was posted before it is whole.
+// A message is not handed on before a write that was posted before it is whole, nor before an add
+// that waits for parts.
 static bool too_early(const Peer &p, wire::FrameType type) {
-  if (!p.traffic || p.traffic->arriving == 0) [[likely]]
+  if (!p.traffic || (p.traffic->arriving == 0 && p.traffic->adds.empty())) [[likely]]
     return false;
-  return type == wire::FrameType::message || type == wire::FrameType::tagged ||
-         type == wire::FrameType::rts;
+  const bool message = type == wire::FrameType::message || type == wire::FrameType::tagged ||
+                       type == wire::FrameType::rts;
+  return message && (p.traffic->arriving != 0 || p.traffic->adds_await_parts());
 }
 
 bool Messenger::in_turn(Peer &p, MessageNumber mn, const wire::Frame &f) {
@@ -90,6 +94,8 @@ bool Messenger::execute(Peer &p, const wire::Frame &f) {
     return execute(p, f.read);
   case wire::FrameType::atomic:
     return execute(p, f.atomic);
+  case wire::FrameType::add:
+    return execute(p, f.add);
   case wire::FrameType::connect:
   case wire::FrameType::accept:
   case wire::FrameType::ready:
@@ -233,6 +239,7 @@ void Messenger::assembled(Landing &l) {
     written(l);
     if (l.status != 0) {
       tell_failed(l); // it stays until the peer knows
+      settle_adds(p);
       return;
     }
   }
@@ -251,9 +258,10 @@ void Messenger::assembled(Landing &l) {
     if (op)
       receive_done(*op, &p, p.addr, a, 0);
   }
+  settle_adds(p);
   if (p.owes_processed) {
     outlet_.want_ack(p);
-    p.owes_processed = !p.traffic->assemblies.empty();
+    p.owes_processed = !p.traffic->assemblies.empty() || !p.traffic->adds.empty();
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "util_ext/av.h"
 #include "util_ext/cntr.h"
+#include "util_ext/cntr_table.h"
 #include "util_ext/cq.h"
 #include "util_ext/mr_table.h"
 
@@ -18,7 +19,8 @@ struct Completers {
   util_ext::Cntr *read_cntr = nullptr, *write_cntr = nullptr; // FI_READ, FI_WRITE
   // FI_REMOTE_READ, FI_REMOTE_WRITE: what peers have done here. (A region has its own besides.)
   util_ext::Cntr *remote_read_cntr = nullptr, *remote_write_cntr = nullptr;
-  util_ext::MrTable *regions = nullptr; // what peers may access; null: nothing
+  util_ext::MrTable *regions = nullptr;    // what peers may access; null: nothing
+  util_ext::CntrTable *exported = nullptr; // counters they may add to; null: none
   // What they may do there by this endpoint.
   std::uint64_t remote_rights = FI_REMOTE_READ | FI_REMOTE_WRITE;
   bool source = false;              // FI_SOURCE: entries carry the sender's fi_addr_t

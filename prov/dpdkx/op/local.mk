@@ -5,6 +5,7 @@ op_sources = \
 	prov/dpdkx/op/completers.h \
 	prov/dpdkx/op/connection.cpp \
 	prov/dpdkx/op/connection.h \
+	prov/dpdkx/op/counter.cpp \
 	prov/dpdkx/op/credit.cpp \
 	prov/dpdkx/op/datagram.cpp \
 	prov/dpdkx/op/deferred.h \

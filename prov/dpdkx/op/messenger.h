@@ -39,6 +39,7 @@ public:
   ssize_t receive(const ReceiveRequest &r) { return receives_->receive(r); }
   ssize_t rma(Peer &, const RmaRequest &);
   ssize_t atomic(Peer &, const AtomicRequest &);
+  ssize_t count(Peer &, const CounterRequest &);
   int cancel(const void *context);
   // The completion of a send that can't even start.
   void refuse(const SendRequest &, int error);
@@ -49,7 +50,7 @@ public:
     MessageNumber tx_first, rx_first;
     std::uint32_t tx_credit, rx_credit; // units
     std::uint16_t max_frames;
-    bool lossless, can_pull, rma, connects;
+    bool lossless, can_pull, rma, connects, counts;
   };
   void opened(Peer &, const Opening &);
   // A datagram has left, which is all that its sender is told.
@@ -132,6 +133,7 @@ private:
   bool request_write(Peer &, TxOp &);
   bool request_read(Peer &, TxOp &);
   bool send_atomic(Peer &, TxOp &);
+  bool send_add(Peer &, TxOp &);
   static void hold_messages(TxOp &);
   void let_messages_go(TxOp &);
   bool on_read_data(Peer &, TxOp &, const wire::RdataFrame &);
@@ -158,6 +160,11 @@ private:
   void served(TxOp &);
   template <class Fill>
   void answer(Peer &, wire::OpId reader, std::uint64_t offset, std::uint64_t n, Fill &&);
+
+  // counter.cpp
+  bool execute(Peer &, const wire::AddFrame &);
+  void add(Peer &, MessageNumber, std::uint64_t key, std::uint64_t value);
+  void settle_adds(Peer &);
 
   // rendezvous.cpp
   bool request(Peer &, TxOp &);
@@ -235,6 +242,7 @@ private:
   Slab<Landing> landings_;
   Slab<FarMemory> remotes_;
   Slab<TxOp> serving_; // large reads of peers
+  Slab<WaitingAdd> adds_;
   List<Landing, &Landing::pull_link> pulls_;
   std::size_t promised_units_ = 0; // credit windows beyond the first, all peers
   std::uint32_t first_window_ = 0; // units

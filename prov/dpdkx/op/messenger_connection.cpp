@@ -23,6 +23,7 @@ bool Messenger::send_connection(Peer &p, wire::FrameType type, std::uint64_t id,
   op->receiver = wire::OpId::none;
   op->status = 0;
   op->remote = nullptr;
+  op->adds = false;
   op->serves = true;
   op->connection = type;
   op->tag = id;

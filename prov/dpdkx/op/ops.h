@@ -86,10 +86,14 @@ struct TxOp : SlabItem {
   wire::OpId receiver = wire::OpId::none;
   int status = 0;              // what fin or status said
   FarMemory *remote = nullptr; // FI_RMA, FI_ATOMIC
+  bool adds = false;           // to a counter of the peer: `data` under the key `tag`
   bool bulk = false;           // counted in Traffic::bulk
   bool serves = false;         // not the application's, which is not told of its end: a peer's
                                // read, whose memory is ours, or
   wire::FrameType connection = wire::FrameType::pad; // ... a frame of a connection, its id in `tag`
+
+  // What the peer executes by itself, and may find fault with; else it is a message.
+  bool needs_no_receive() const { return remote || adds; }
 };
 
 struct RxOp : SlabItem, util_ext::PostedReceive {
@@ -129,6 +133,13 @@ struct Landing : SlabItem {
   int status = 0;              // of that, positive: it has failed
   bool told = false;           // ... and the peer is being told so, by the packet `status_pn`
   PacketNumber status_pn;
+};
+
+// A peer's addition to a counter that waits for data to land (or to leave) which it is to follow.
+struct WaitingAdd : SlabItem {
+  ListLink<WaitingAdd> link;
+  MessageNumber mn;
+  std::uint64_t key = 0, value = 0;
 };
 
 enum class UnexpectedKind : std::uint8_t { whole, assembling, request };

@@ -47,10 +47,30 @@ struct Traffic {
   List<Landing, &Landing::link> assemblies; // messages in several parts, in order of mn
   List<Landing, &Landing::link> receiving;  // rendezvous
   List<HeldFrame, &HeldFrame::link> held;   // in order of mn
+  List<WaitingAdd, &WaitingAdd::link> adds; // likewise, all of them before rx_next
 
   // Messages wait for these, with what is behind them: of ours, writes by rendezvous and reads of
   // several packets until they are over; of the peer's, writes in several parts until all are here.
   std::uint32_t bulk = 0, arriving = 0;
+
+  // Whether what has this number waits for bytes of the peer that are still on their way.
+  bool parts_before(MessageNumber mn) const {
+    for (const Landing *l = assemblies.front(); l && l->mn < mn; l = assemblies.next(l))
+      if (l->received < l->total)
+        return true;
+    return false;
+  }
+  bool adds_await_parts() const { return !adds.empty() && parts_before(adds.back()->mn); }
+  // ... or for any data to be in place, or to have left.
+  bool data_before(MessageNumber mn) const {
+    for (const Landing *l = receiving.front(); l; l = receiving.next(l))
+      if (l->mn < mn)
+        return true;
+    for (const TxOp *op = streaming.front(); op; op = streaming.next(op))
+      if (op->serves && op->mn < mn)
+        return true;
+    return parts_before(mn);
+  }
 
   Time probed_at{}; // when a fence asked last where the peer stands
 
@@ -61,7 +81,7 @@ struct Traffic {
            !requested.empty() || !streamed.empty() || !ended.empty() || !assemblies.empty() ||
            !receiving.empty();
   }
-  bool idle() const { return !waits() && held.empty(); }
+  bool idle() const { return !waits() && held.empty() && adds.empty(); }
 };
 
 struct Peer {
@@ -83,12 +103,18 @@ struct Peer {
   bool rma : 1 = false;            // it knows RMA and atomics
   bool owes_processed : 1 = false; // it waits for a processed position that has yet to be reached
   bool connects : 1 = false;       // it knows the frames of connections
+  bool counts : 1 = false;         // ... and of counters
   bool stranger : 1 = false;       // only of connections may it speak
   bool deaf : 1 = false;           // no receive here takes its messages any more
 
   std::uint32_t rx_limit() const { return rx_released + rx_window; }
   MessageNumber processed() const {
-    return traffic && !traffic->assemblies.empty() ? traffic->assemblies.front()->mn : rx_next;
+    MessageNumber at = rx_next;
+    if (traffic && !traffic->assemblies.empty())
+      at = traffic->assemblies.front()->mn;
+    if (traffic && !traffic->adds.empty() && traffic->adds.front()->mn < at) [[unlikely]]
+      at = traffic->adds.front()->mn;
+    return at;
   }
 };
 

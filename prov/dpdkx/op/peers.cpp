@@ -10,7 +10,8 @@ namespace dpdkx::op {
 
 Messenger::Messenger(const Limits &limits, const Completers &completers, Outlet &outlet)
     : limits_(limits), completers_(completers), outlet_(outlet), own_receives_(limits.rx_size),
-      tx_(limits.tx_size), landings_(SIZE_MAX), remotes_(SIZE_MAX), serving_(SIZE_MAX) {
+      tx_(limits.tx_size), landings_(SIZE_MAX), remotes_(SIZE_MAX), serving_(SIZE_MAX),
+      adds_(SIZE_MAX) {
   own_receives_.join(completers);
 }
 
@@ -43,6 +44,7 @@ void Messenger::opened(Peer &p, const Opening &o) {
   p.can_pull = o.can_pull;
   p.rma = o.rma;
   p.connects = o.connects;
+  p.counts = o.counts;
   if (p.traffic && p.traffic->to_send())
     outlet_.want_push(p);
 }
@@ -165,6 +167,8 @@ void Messenger::fail(Peer &p, int error) {
       delete c;
     while (HeldFrame *h = p.traffic->held.pop_front())
       delete h;
+    while (WaitingAdd *a = p.traffic->adds.pop_front()) // what it was to follow has not come
+      adds_.give(a);
     p.traffic.reset();
   }
   fail_unexpected(p);

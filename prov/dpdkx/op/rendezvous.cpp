@@ -53,6 +53,7 @@ bool Messenger::stream(Peer &p) {
         t.streaming.erase(op); // the registration has been closed
         send_fin(p, op->receiver, error);
         release(*op);
+        settle_adds(p);
         continue;
       }
     }
@@ -351,12 +352,13 @@ void Messenger::rendezvous_done(Landing &l) {
   send_fin(p, l.sender, l.status);
   if (l.remote) {
     give_write(l);
-    return;
+  } else {
+    RxOp &op = *l.op;
+    const Arrival a{l.total, l.wanted, l.flags, l.tag, l.data, l.base};
+    landings_.give(&l);
+    receive_done(op, &p, p.addr, a, 0);
   }
-  RxOp &op = *l.op;
-  const Arrival a{l.total, l.wanted, l.flags, l.tag, l.data, l.base};
-  landings_.give(&l);
-  receive_done(op, &p, p.addr, a, 0);
+  settle_adds(p);
 }
 
 } // namespace dpdkx::op

@@ -73,6 +73,16 @@ struct AtomicRequest {
   void *context = nullptr;
 };
 
+// Adds to a counter that the peer has exported, modulo 2^64. `flags`: FI_ATOMIC and FI_WRITE, as
+// which it is told of and counted; FI_COMPLETION as above; FI_FENCE, FI_MORE, FI_DELIVERY_COMPLETE
+// (which it has in any case: it only asks for haste).
+struct CounterRequest {
+  fi_addr_t dest = FI_ADDR_UNSPEC;
+  std::uint64_t key = 0, value = 0;
+  std::uint64_t flags = 0;
+  void *context = nullptr;
+};
+
 inline constexpr std::size_t max_iov = 16;
 inline constexpr std::size_t max_targets = 8;
 // Bytes of an atomic's targets. With so much to compare with besides, and max_targets targets, it

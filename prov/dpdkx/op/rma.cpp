@@ -264,7 +264,7 @@ bool Messenger::on_status(Peer &p, const wire::StatusFrame &f) {
   if (!op)
     op = t.pending.front(); // the one that parts of have gone
   // An atomic in several frames has the number of its last.
-  if (!op || !op->remote || op->stage == TxStage::queued)
+  if (!op || !op->needs_no_receive() || op->stage == TxStage::queued)
     return false;
   if (op->status == 0)
     op->status = f.status;

@@ -162,6 +162,7 @@ TxOp *Messenger::take_op(Peer &p, const iovec *iov, std::size_t count, std::size
   op->receiver = wire::OpId::none;
   op->status = 0;
   op->remote = nullptr;
+  op->adds = false;
   op->serves = false;
   op->bulk = false;
   op->connection = wire::FrameType::pad;
@@ -199,13 +200,13 @@ ssize_t Messenger::enqueue(Peer &p, const SendRequest &r) {
 
 // Puts the operation where it waits for its end, or ends it.
 void Messenger::sent(Peer &p, TxOp &op) {
-  if (!op.remote && ends_when_handed_over(p, op.flags)) {
+  if (!op.needs_no_receive() && ends_when_handed_over(p, op.flags)) {
     end(op, 0);
     return;
   }
   op.stage = TxStage::waiting;
   Traffic &t = *p.traffic;
-  if (op.remote || (op.flags & FI_DELIVERY_COMPLETE)) { // a write may yet fail
+  if (op.needs_no_receive() || (op.flags & FI_DELIVERY_COMPLETE)) { // a write may yet fail
     t.awaiting_processed.push_back(&op);
   } else {
     t.awaiting_ack.push_back(&op);
@@ -228,7 +229,7 @@ void Messenger::end(TxOp &op, int error) {
 
 // A message behind a large operation on the peer's memory (wire/protocol.md, section 8).
 static bool held_back(const Traffic &t, const TxOp &op) {
-  return t.bulk != 0 && !op.remote && op.stage == TxStage::queued;
+  return t.bulk != 0 && !op.needs_no_receive() && op.stage == TxStage::queued;
 }
 
 bool Messenger::push(Peer &p) {
@@ -263,6 +264,8 @@ bool Messenger::start(Peer &p, TxOp &op) {
   }
   if (op.remote)
     return start_remote(p, op);
+  if (op.adds)
+    return send_add(p, op);
   if (op.connection != wire::FrameType::pad) [[unlikely]]
     return start_connection(p, op);
   if (op.stage == TxStage::partial)

@@ -143,7 +143,12 @@ void Messenger::tell_failed(Peer &p, MessageNumber mn, int error) {
   if (!l)
     return;
   l->status = error;
-  p.traffic->assemblies.push_back(l);
+  // In order of number: an add may have waited while others came.
+  auto &all = p.traffic->assemblies;
+  Landing *after = all.front();
+  while (after && after->mn < mn)
+    after = all.next(after);
+  all.insert_before(after, l);
   tell_failed(*l);
 }
 
@@ -245,6 +250,8 @@ void Messenger::serve(Peer &p, const wire::ReadFrame &f) {
   op->connection = wire::FrameType::pad;
   op->owned = nullptr;
   op->remote = remote;
+  op->adds = false;
+  op->mn = f.mn;
   op->flags = 0;
   op->receiver = f.reader;
   op->offset = 0;
@@ -259,7 +266,9 @@ void Messenger::served(TxOp &op) {
   Reach reach;
   open(reach, op.remote->targets, FI_REMOTE_READ);
   been_read(reach);
+  Peer &p = *op.peer;
   release(op);
+  settle_adds(p);
 }
 
 // --- Atomics

@@ -182,7 +182,7 @@ private:
   State state_ = State::idle;
   std::uint8_t error_ = 0;      // positive errno
   std::uint8_t probes_ : 4 = 0; // since the peer was heard last
-  std::uint8_t peer_features_ : 3 = wire::feature::none;
+  std::uint8_t peer_features_ : 4 = wire::feature::none;
   bool lossless_ : 1;
   bool waiting_ : 1 = false;
   bool unproven_ : 1 = false; // the peer has confirmed; that it is still there is not known

@@ -100,7 +100,7 @@ void Session::adopt(const wire::Hello &h, Time known_at) {
   peer_known_at_ = known_at;
   peer_first_mn_ = h.first_mn;
   peer_first_credit_ = h.credit_limit;
-  static_assert(wire::feature::known < 1 << 3, "peer_features_ has three bits");
+  static_assert(wire::feature::known < 1 << 4, "peer_features_ has four bits");
   peer_features_ = h.features & wire::feature::known; // others mean nothing here
   next_rx_ = h.first_pn;
   max_datagram_ = std::min(link_max_datagram_, h.max_datagram);

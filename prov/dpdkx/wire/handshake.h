@@ -19,7 +19,8 @@ inline constexpr std::uint64_t none = 0;
 inline constexpr std::uint64_t rma = 1;         // frames write, write_request, read, status
 inline constexpr std::uint64_t atomics = 2;     // frames atomic, status
 inline constexpr std::uint64_t connections = 4; // frames connect to shutdown
-inline constexpr std::uint64_t known = rma | atomics | connections;
+inline constexpr std::uint64_t counters = 8;    // frames add, status
+inline constexpr std::uint64_t known = rma | atomics | connections | counters;
 } // namespace feature
 
 // hello, confirm, welcome.

@@ -203,6 +203,20 @@ FrameResult decode_atomic(std::span<const std::byte> &in, AtomicFrame &f) {
   return FrameResult::frame;
 }
 
+FrameResult decode_add(std::span<const std::byte> &in, AddFrame &f) {
+  if (in.size() < add_frame_size)
+    return FrameResult::malformed;
+  const std::byte *p = in.data();
+  f.flags = bytes::get<std::uint8_t>(p + 1);
+  bytes::get_into(p + 4, f.mn);
+  f.key = bytes::get<std::uint64_t>(p + 8);
+  f.value = bytes::get<std::uint64_t>(p + 16);
+  if ((f.flags & ~frame_flag::want_processed) != 0)
+    return FrameResult::malformed;
+  in = in.subspan(add_frame_size);
+  return FrameResult::frame;
+}
+
 FrameResult decode_connection(std::span<const std::byte> &in, FrameType type, ConnectionFrame &f) {
   if (in.size() < connection_frame_size)
     return FrameResult::malformed;
@@ -240,6 +254,8 @@ FrameResult decode_rare_frame(std::span<const std::byte> &in, Frame &out) {
     return decode_status(in, out.status);
   case FrameType::atomic:
     return decode_atomic(in, out.atomic);
+  case FrameType::add:
+    return decode_add(in, out.add);
   case FrameType::connect:
   case FrameType::accept:
   case FrameType::ready:
@@ -331,6 +347,14 @@ std::byte *encode(std::byte *out, const AtomicFrame &f) {
     out += 8;
   }
   return detail::put_targets(out, f.targets);
+}
+
+std::byte *encode(std::byte *out, const AddFrame &f) {
+  put_head(out, FrameType::add, f.flags, 0);
+  bytes::put(out + 4, f.mn);
+  bytes::put(out + 8, f.key);
+  bytes::put(out + 16, f.value);
+  return out + add_frame_size;
 }
 
 std::byte *encode(std::byte *out, const ConnectionFrame &f) {

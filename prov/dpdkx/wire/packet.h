@@ -89,9 +89,11 @@ enum class FrameType : std::uint8_t {
   write = 8,         // an RMA write: whole, or its first part (flag more; segments follow)
   write_request = 9, // a large one: asks for cts, as rts does
   read = 10,         // an RMA read: rdata come to the reader, or fin with an error
-  status = 11,       // a write or an atomic has failed at the target
+  status = 11,       // a write, an atomic or an add has failed at the target
   // Feature atomics:
   atomic = 32,
+  // Feature counters:
+  add = 48, // to a counter that the target has exported
   // Feature connections:
   connect = 56,  // asks who listens for a connection
   accept = 57,   // from the endpoint that is to be the other end
@@ -211,6 +213,14 @@ inline constexpr std::uint8_t max_atomic_kind = 2;
 // Bytes of the targets: the answer is one rdata.
 inline constexpr std::uint64_t max_atomic_total = 0xffff;
 
+// Modulo 2^64, once all that was posted before it is in place.
+struct AddFrame {
+  std::uint8_t flags = 0; // want_processed
+  MessageNumber mn;
+  std::uint64_t key = 0; // names the exported counter
+  std::uint64_t value = 0;
+};
+
 struct CtsFrame {
   OpId sender = OpId::none, receiver = OpId::none;
   std::uint64_t length = 0; // bytes wanted, from offset 0: less than total when truncated
@@ -260,6 +270,7 @@ inline constexpr std::size_t max_write_request_frame_size =
 inline constexpr std::size_t max_read_frame_size = 16 + target_size * max_targets;
 inline constexpr std::size_t status_frame_size = 8;
 inline constexpr std::size_t max_atomic_frame_size = 32 + target_size * max_targets;
+inline constexpr std::size_t add_frame_size = 24;
 inline constexpr std::size_t connection_frame_size = 16;
 
 // Encoders write at `out` and return the end of what they wrote (without
@@ -277,6 +288,7 @@ std::byte *encode(std::byte *out, const WriteRequestFrame &);
 std::byte *encode(std::byte *out, const ReadFrame &);
 std::byte *encode(std::byte *out, const StatusFrame &);
 std::byte *encode(std::byte *out, const AtomicFrame &);
+std::byte *encode(std::byte *out, const AddFrame &);
 std::byte *encode(std::byte *out, const ConnectionFrame &);
 
 // Decoders never read beyond `in`; they take what they read off its front.
@@ -300,6 +312,7 @@ struct Frame {
     ReadFrame read;
     StatusFrame status;
     AtomicFrame atomic;
+    AddFrame add;
     ConnectionFrame connection; // connect, accept, ready, reject, shutdown
   };
   Frame() : type(FrameType::pad), message() {}

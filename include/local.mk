@@ -1,0 +1,5 @@
+# The public extension: a header, and where pkg-config finds it.
+extdir = $(includedir)/rdma
+ext_HEADERS = include/rdma/fi_ext_dpdkx.h
+pkgconfigdir = $(libdir)/pkgconfig
+nodist_pkgconfig_DATA = include/dpdkx-ext.pc

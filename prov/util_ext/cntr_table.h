@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Which counters peers may add to, by key. Any thread. An export that is being
+// taken out waits for the additions that go on: afterwards nothing touches its
+// counter any more. No lock is held while a counter changes.
+#pragma once
+
+#include <rdma/fabric.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+namespace util_ext {
+
+class Cntr;
+
+class CntrTable {
+public:
+  // What a peer asks for. -FI_ENOKEY: no such key; -FI_EACCES: not by this right.
+  int add(std::uint64_t key, std::uint64_t value) noexcept;
+
+  // `rights`: FI_REMOTE_WRITE allows add(). A counter may have several keys.
+  // -FI_ENOKEY: the key is in use.
+  int insert(Cntr &, std::uint64_t key, std::uint64_t rights);
+  // Under a key that can't be guessed.
+  int insert_random(Cntr &, std::uint64_t rights, std::uint64_t &key);
+  // -FI_ENOKEY: the counter has no such key.
+  int remove(const Cntr &, std::uint64_t key) noexcept;
+  // All that it has; before it goes.
+  void remove_all(const Cntr &) noexcept;
+
+  std::size_t size() const noexcept; // keys
+
+private:
+  struct Export {
+    Cntr &cntr;
+    const std::uint64_t rights;
+    std::size_t additions = 0; // that go on; atomic
+  };
+  using Exports = std::unordered_map<std::uint64_t, Export>;
+  using Keys = std::unordered_multimap<const Cntr *, std::uint64_t>;
+
+  // With the lock, which it lets go of while it waits.
+  void withdraw(Keys::iterator, std::unique_lock<std::mutex> &) noexcept;
+
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;         // some export has no additions any more
+  std::atomic<std::size_t> removing_{0}; // who waits for that
+  Exports exports_;
+  Keys keys_;
+};
+
+} // namespace util_ext
