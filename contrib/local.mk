@@ -8,7 +8,7 @@ TESTS += $(devtools)
 
 EXTRA_DIST += contrib/check contrib/quickstart contrib/lib .ci/run \
 	contrib/devtools/check-format contrib/devtools/check-headers \
-	contrib/devtools/run-fuzz \
+	contrib/devtools/precompiled.h contrib/devtools/run-fuzz \
 	contrib/devtools/run-tidy contrib/devtools/subbuild \
 	contrib/devtools/tsan.supp
 
@@ -25,8 +25,9 @@ AM_DISTCHECK_CONFIGURE_FLAGS = $(SUBCONFIGURE_ARGS)
 # The other builds get make's jobs from the "+" in front of their lines.
 #
 # Code under a sanitizer is slow: FABTESTS_PATIENCE multiplies the tests' limits,
-# and simulations run with fewer seeds.
-sanitizer_flags = -g1 -O1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
+# and simulations run with fewer seeds. To compile it takes longest: half as long
+# with -Og as with -O1, and with precompiled headers less again.
+sanitizer_flags = -g1 -Og -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
 san_configure = --disable-werror $(SUBCONFIGURE_ARGS)
 
 # libtool links modules without what the compiler would add: LIBS names the

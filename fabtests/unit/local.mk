@@ -24,6 +24,7 @@ unit_programs = \
 	fabtests/unit/test_wire \
 	fabtests/unit/test_session \
 	fabtests/unit/test_op \
+	fabtests/unit/test_op_threads \
 	fabtests/unit/test_link_host \
 	fabtests/unit/test_link_sim \
 	fabtests/unit/test_net \
@@ -49,6 +50,10 @@ fabtests_unit_test_session_LDADD = $(session_libs) $(unit_libs)
 fabtests_unit_test_op_SOURCES = $(unit_common) $(unit_op_sources)
 fabtests_unit_test_op_CPPFLAGS = $(unit_cppflags)
 fabtests_unit_test_op_LDADD = $(op_libs) $(unit_libs)
+
+fabtests_unit_test_op_threads_SOURCES = $(unit_common) $(unit_op_threads_sources)
+fabtests_unit_test_op_threads_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_op_threads_LDADD = $(op_libs) $(unit_libs)
 
 fabtests_unit_test_link_host_SOURCES = $(unit_common) $(unit_link_host_sources)
 fabtests_unit_test_link_host_CPPFLAGS = $(unit_cppflags)
@@ -81,14 +86,13 @@ endif
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
-# Those whose code runs in several threads.
+# Those that start threads. Of the others' code in several threads the simulation
+# and the functional programs make use.
 unit_tsan = \
 	fabtests/unit/test_base \
 	fabtests/unit/test_util_ext \
-	fabtests/unit/test_op \
+	fabtests/unit/test_op_threads \
 	fabtests/unit/test_link_host \
-	fabtests/unit/test_link_sim \
-	fabtests/unit/test_engine \
 	fabtests/unit/test_face
 tsan_tests += $(unit_tsan)
 tsan_programs += $(unit_tsan)
