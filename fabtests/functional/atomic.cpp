@@ -473,6 +473,37 @@ CASE(counters_of_both_sides) {
   t.barrier();
 }
 
+// fi_mr(3): FI_REMOTE_WRITE counts what modifies the region. OpenSHMEM waits for that.
+CASE(counters_of_regions) {
+  endpoint e({.caps = FI_MSG | FI_ATOMIC | FI_RMA_EVENT}, "FI_RMA_EVENT with FI_ATOMIC");
+  e.meet(t);
+  owned_fid<fid_cntr> reads, writes;
+  fi_cntr_attr attr{};
+  attr.wait_obj = FI_WAIT_UNSPEC;
+  CHECK_OK(fi_cntr_open(e.domain(), &attr, reads.out(), nullptr));
+  CHECK_OK(fi_cntr_open(e.domain(), &attr, writes.out(), nullptr));
+  exposed memory(e, 8, {.reads = reads.get(), .writes = writes.get()});
+  memory.meet(t);
+  if (t.first()) {
+    std::uint64_t word = 1;
+    const auto bytes = std::as_writable_bytes(std::span(&word, 1));
+    const buffers b{bytes, bytes, bytes};
+    const auto run = [&](atomic_kind kind, fi_op op) {
+      run_atomic(e, form::plain, {kind, FI_UINT64, op, 8}, b, memory.at(1, 0, 8), 1);
+    };
+    run(atomic_kind::plain, FI_SUM);
+    run(atomic_kind::fetch, FI_ATOMIC_READ);
+    run(atomic_kind::fetch, FI_ATOMIC_WRITE);
+    run(atomic_kind::compare, FI_MSWAP);
+  }
+  t.barrier();
+  if (!t.first()) {
+    await_count(writes.get(), 3);
+    await_count(reads.get(), 3);
+  }
+  t.barrier();
+}
+
 CASE(refused_accesses) {
   endpoint e(with_atomics, "FI_ATOMIC");
   e.meet(t);

@@ -249,8 +249,9 @@ int Endpoint::close(EndpointHandle *handle) {
 // ---- bindings
 
 int Endpoint::bind(struct fid *other, std::uint64_t flags) {
-  if (engine_) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL, "bind: the endpoint is enabled already\n");
+  if (engine_ && other->fclass != FI_CLASS_CNTR) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "bind: the endpoint is enabled already; allowed from then on: counters\n");
     return -FI_EOPBADSTATE;
   }
   switch (other->fclass) {
@@ -327,6 +328,9 @@ int Endpoint::bind_cntr(util_ext::Cntr &cntr, std::uint64_t flags) {
     return -FI_EINVAL;
   }
   cntrs_.emplace_back(cntr);
+  std::unique_lock<BurstLock> lock; // of an enabled endpoint operations may end meanwhile
+  if (engine_)
+    lock = std::unique_lock(engine_->mutex());
   for (const CounterSlot &s : counter_slots)
     if (flags & s.flag)
       completers_.*s.slot = &cntr;

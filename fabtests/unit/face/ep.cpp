@@ -135,6 +135,38 @@ static void ep__counters_count_any_mix_of_kinds(void **) {
   }
 }
 
+// OpenSHMEM's way. Queues and address vectors are a matter of before.
+static void ep__counters_may_come_after_enable(void **) {
+  Opened opened;
+  const Fid<fid_cq> cq = opened.cq(), late_cq = opened.cq();
+  const Fid<fid_cntr> sent = opened.cntr(), received = opened.cntr();
+  const Fid<fid_av> av = opened.av(), late_av = opened.av();
+  const Fid<fid_ep> ep = opened.ep();
+  assert_int_equal(fi_ep_bind(ep.get(), &cq->fid, FI_TRANSMIT | FI_RECV), 0);
+  assert_int_equal(fi_ep_bind(ep.get(), &av->fid, 0), 0);
+  assert_int_equal(fi_enable(ep.get()), 0);
+  sockaddr_in name{};
+  std::size_t len = sizeof(name);
+  assert_int_equal(fi_getname(&ep->fid, &name, &len), 0);
+  fi_addr_t self = FI_ADDR_NOTAVAIL;
+  assert_int_equal(fi_av_insert(av.get(), &name, 1, &self, 0, nullptr), 1);
+
+  char into[2];
+  assert_int_equal(fi_recv(ep.get(), into, 1, nullptr, FI_ADDR_UNSPEC, nullptr), 0); // under way
+  assert_int_equal(fi_ep_bind(ep.get(), &sent->fid, FI_SEND), 0);
+  assert_int_equal(fi_ep_bind(ep.get(), &received->fid, FI_RECV), 0);
+  assert_int_equal(fi_ep_bind(ep.get(), &sent->fid, FI_SEND), -FI_EINVAL);
+  assert_int_equal(fi_close(&sent->fid), -FI_EBUSY);
+  assert_int_equal(fi_ep_bind(ep.get(), &late_cq->fid, FI_RECV), -FI_EOPBADSTATE);
+  assert_int_equal(fi_ep_bind(ep.get(), &late_av->fid, 0), -FI_EOPBADSTATE);
+
+  assert_int_equal(fi_recv(ep.get(), into + 1, 1, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  assert_int_equal(fi_send(ep.get(), "a", 1, nullptr, self, nullptr), 0);
+  assert_int_equal(fi_inject(ep.get(), "b", 1, self), 0);
+  assert_int_equal(count(sent.get(), 2), 2);
+  assert_int_equal(count(received.get(), 2), 2);
+}
+
 static void ep__binds_what_is_of_its_domain(void **) {
   Opened opened, other;
   const Fid<fid_ep> ep = opened.ep();
@@ -417,6 +449,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(ep__enable_by_capabilities),
     cmocka_unit_test(ep__wrong_bindings_are_refused),
     cmocka_unit_test(ep__counters_count_any_mix_of_kinds),
+    cmocka_unit_test(ep__counters_may_come_after_enable),
     cmocka_unit_test(ep__binds_what_is_of_its_domain),
     cmocka_unit_test(ep__what_is_in_use_stays_open),
     cmocka_unit_test(ep__getname_settles_the_address),

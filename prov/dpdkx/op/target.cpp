@@ -219,12 +219,11 @@ bool Messenger::execute(Peer &p, const wire::ReadFrame &f) {
     serve(p, f);
     return true;
   }
-  been_read(reach);
-  if (total == 0) {
+  if (total == 0)
     send_fin(p, f.reader, 0);
-    return true;
-  }
-  answer(p, f.reader, 0, total, [&](std::byte *out) { reach.get(0, out, total); });
+  else
+    answer(p, f.reader, 0, total, [&](std::byte *out) { reach.get(0, out, total); });
+  been_read(reach); // now, not before: whoever sees it counted may change the memory
   return true;
 }
 
@@ -339,12 +338,16 @@ bool Messenger::execute(Peer &p, const wire::AtomicFrame &f) {
     written(p, reach, FI_ATOMIC | FI_REMOTE_WRITE | (data ? FI_REMOTE_CQ_DATA : 0), total, f.data);
     return true;
   }
-  been_read(reach);
-  if (total == 0) {
+  if (total == 0)
     send_fin(p, f.reader, 0);
-    return true;
-  }
-  answer(p, f.reader, f.offset, total, [&](std::byte *former) { apply(reach, f, total, former); });
+  else
+    answer(p, f.reader, f.offset, total,
+           [&](std::byte *former) { apply(reach, f, total, former); });
+  // A read to the endpoint's counters (fi_endpoint(3)); to a region's also that it has been
+  // modified (fi_mr(3)).
+  if (operation != FI_ATOMIC_READ)
+    reach.count(FI_REMOTE_WRITE);
+  been_read(reach);
   return true;
 }
 
