@@ -70,7 +70,7 @@ check-tsan:
 	  -- check TESTS='$(tsan_tests)' check_PROGRAMS='$(tsan_programs)' \
 	  LOG_COMPILER='setarch -R'
 
-# FUZZ_SECONDS per program; reports the lines of wire and session that ran.
+# FUZZ_SECONDS per program; reports which lines of the rooms that act on remote bytes ran.
 FUZZ_SECONDS = 60
 check-fuzz:
 	+@$(subbuild) fuzz $(san_configure) --enable-fuzz --without-dpdk \

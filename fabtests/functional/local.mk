@@ -166,6 +166,6 @@ dist_check_SCRIPTS += $(functional_scripts)
 TESTS += $(functional_scripts)
 # check-tsan has of them those that call from several threads, or let the
 # provider have one of its own.
-functional_tsan = cntr eq progress threads wait wait_set
+functional_tsan = cntr deferred eq progress threads wait wait_set
 tsan_tests += fabtests/functional/run
 tsan_programs += $(functional_tsan:%=fabtests/functional/%)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// Frames about a peer's memory, as a peer could send them.
+// Frames as a peer could send them: about memory, about messages that are under way, and about
+// connections.
 #pragma once
 
 #include "dpdkx/base/seq.h"
+#include "dpdkx/wire/packet.h"
 #include "fuzz/input.h"
 #include "harness/calls.h"
 
@@ -12,8 +14,14 @@
 
 namespace fuzz {
 
-// `place`: where in the memory so many bytes are to be.
-std::vector<std::byte> forged_frame(Input &, dpdkx::MessageNumber,
-                                    const std::function<harness::RemoteHow(std::size_t)> &place);
+// What a peer knows of the other side, for it to make sense.
+struct Known {
+  dpdkx::MessageNumber next;                            // of the next message
+  std::uint64_t connection = 0;                         // its id
+  std::vector<dpdkx::wire::OpId> operations;            // that it has been told
+  std::function<harness::RemoteHow(std::size_t)> place; // where bytes can be put
+};
+
+std::vector<std::byte> forged_frame(Input &, const Known &);
 
 } // namespace fuzz

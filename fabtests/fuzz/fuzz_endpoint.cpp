@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// Two live endpoints with a session talk to each other while datagrams come in
+// Two live endpoints talk to each other, by a session, over a connection that a
+// third has made, or by datagrams, while datagrams come in
 // that the input has made: of whole cloth, or from what they have just sent,
 // with checksums repaired, so that they get as far as they can. Both expose
 // memory to each other, and close it again. Whatever comes, nothing may crash,
@@ -49,24 +50,25 @@ private:
 
 class Fuzz {
 public:
-  Fuzz(std::span<const std::uint8_t> bytes)
-      : in_(bytes), lossless_(in_.byte() % 4 == 3), world_(1, setup()) {
+  Fuzz(std::span<const std::uint8_t> bytes) : in_(bytes), how_(in_.byte()), world_(1, setup()) {
     world_.add(2);
+    if (connects())
+      world_.add(Role::listener);
     world_.on_remote = [](NodeId, const Done &) {}; // forged ones tell anything
     for (NodeId id = 0; id < 2; ++id)
       expose(id);
     world_.set_hook([this](const link::sim::Departure &d) {
-      const NodeId to = d.to == World::address_of(0) ? 0 : 1;
-      note_number(to, d.bytes);
+      NodeId to = 0;
+      while (d.to != World::address_of(to))
+        ++to;
+      note(to, d.bytes);
       auto &last = seen_[to];
       if (last.size() == most_seen)
         last.erase(last.begin());
       last.emplace_back(d.bytes.begin(), d.bytes.end());
       return rewrite_ ? rewrite_(d) : link::sim::Verdict{};
     });
-    world_.receive(1, 100, {.tag = 1});
-    world_.send(0, 1, bytes_of(100, 1), {.tag = 1});
-    world_.run_for(1ms);
+    begin();
   }
 
   void run() {
@@ -74,7 +76,7 @@ public:
       step();
     rewrite_ = nullptr;
     world_.run_for(5s); // whatever is left times out
-    for (NodeId id = 0; id < 2; ++id)
+    for (NodeId id = 0; id < world_.size(); ++id)
       if (world_.alive(id))
         world_.close(id);
     CHECK_EQ(world_.network().counters().misuse, 0u);
@@ -82,9 +84,19 @@ public:
 
 private:
   static constexpr std::size_t most_seen = 16;
+  static constexpr NodeId listener = 2;
+
+  // Of the first byte: the link, and what is spoken.
+  bool lossless() const { return how_ % 4 == 3; }
+  bool connects() const { return (how_ >> 2) % 4 == 1; }
+  bool datagrams() const { return (how_ >> 2) % 4 == 2; }
 
   Setup setup() {
-    Setup s = setup_for(lossless_);
+    Setup s = setup_for(lossless());
+    s.config.datagrams = datagrams();
+    if (connects())
+      s.role = Role::connection;
+    s.backlog = 2;
     s.wrap = [this](std::unique_ptr<link::Port> port) {
       return std::make_unique<GuardedPull>(std::move(port), world_);
     };
@@ -93,10 +105,28 @@ private:
     return s;
   }
 
+  // Mostly so that they have spoken with each other before.
+  void begin() {
+    if (how_ & 0x80)
+      return;
+    if (connects()) {
+      CHECK_EQ(world_.connect(0, listener), 0);
+      world_.run_for(1ms);
+      while (!world_.node(listener).requests().waiting.empty())
+        answer_request(0, 0);
+      world_.run_for(1ms);
+    }
+    world_.try_receive(1, 100);
+    world_.try_send(0, 1, bytes_of(100, 1));
+    world_.run_for(1ms);
+  }
+
   void step() {
     const std::uint8_t command = in_.byte();
     const NodeId node = command >> 7;
-    switch (command % 21) {
+    if (connects() && command % 64 >= 48)
+      return connect_step(node);
+    switch (command % 24) {
     case 0:
     case 1:
       return send(node);
@@ -104,11 +134,11 @@ private:
       return receive(node);
     case 3:
     case 4:
-      return inject_changed(node);
+      return inject_changed(anyone(node));
     case 5:
     case 6:
     case 7:
-      return inject_made(node);
+      return inject_made(anyone(node));
     case 8:
       return change_next(node);
     case 9: // heard again
@@ -132,9 +162,13 @@ private:
       return atomic(node);
     case 17:
     case 18:
-      return inject_remote(node);
+      return inject_forged(anyone(node));
     case 19:
       return reopen(node);
+    case 20:
+    case 21:
+    case 22:
+      return transfer(node);
     default:
       return restart(node);
     }
@@ -150,12 +184,38 @@ private:
                                               FI_FENCE, FI_TRANSMIT_COMPLETE, FI_INJECT_COMPLETE};
     const std::uint8_t how = in_.byte();
     SendHow h;
-    if (how & 1)
+    if (how & 1 && !datagrams())
       h.tag = how >> 1 & 1;
     if (how & 4)
       h.data = how;
-    h.flags = flags[(how >> 3) % std::size(flags)];
-    keep(world_.try_send(from, 1 - from, bytes_of(sizes[in_.byte() % std::size(sizes)], how), h));
+    std::size_t size = sizes[in_.byte() % std::size(sizes)];
+    if (datagrams())
+      size = std::min(size, world_.node(from).endpoint().max_datagram());
+    else
+      h.flags = flags[(how >> 3) % std::size(flags)];
+    keep(world_.try_send(from, 1 - from, bytes_of(size, how), h));
+  }
+
+  // A message that is waited for, or comes before.
+  void transfer(NodeId from) {
+    if (!world_.alive(0) || !world_.alive(1))
+      return;
+    static constexpr std::size_t sizes[] = {1000, 5000, 20'000, 70'000};
+    const std::uint8_t how = in_.byte();
+    std::size_t size = sizes[how & 3], room = how & 4 ? size : 900;
+    if (datagrams())
+      size = std::min(size, world_.node(from).endpoint().max_datagram());
+    SendHow h;
+    if (how & 8 && !datagrams())
+      h.flags = FI_MATCH_COMPLETE;
+    h.pieces = 1 + (how >> 4 & 3);
+    if (how & 64)
+      keep(world_.try_receive(1 - from, room));
+    keep(world_.try_send(from, 1 - from, bytes_of(size, how), h));
+    if (how & 128)
+      world_.run_for(1us * in_.byte());
+    if (!(how & 64))
+      keep(world_.try_receive(1 - from, room));
   }
 
   void receive(NodeId at) {
@@ -166,13 +226,53 @@ private:
         0, 0, FI_MULTI_RECV, FI_PEEK, FI_PEEK | FI_DISCARD, FI_PEEK | FI_CLAIM};
     const std::uint8_t how = in_.byte();
     ReceiveHow h;
-    if (how & 1)
+    if (how & 1 && !datagrams())
       h.tag = how >> 1 & 1;
     h.ignore = how >> 2 & 1;
     if (how & 8)
       h.src = 1 - at;
     h.flags = flags[(how >> 4) % std::size(flags)];
+    if (datagrams())
+      h.flags &= FI_MULTI_RECV;
     keep(world_.try_receive(at, sizes[in_.byte() % std::size(sizes)], h));
+  }
+
+  // --- Connections
+
+  // A node, or the listener.
+  NodeId anyone(NodeId node) { return connects() && in_.byte() % 3 == 0 ? listener : node; }
+
+  void connect_step(NodeId node) {
+    const std::uint8_t what = in_.byte();
+    const std::span data = data_;
+    if (what % 8 < 2 && world_.alive(listener)) {
+      if (!world_.node(listener).requests().waiting.empty())
+        answer_request(what >> 3, node);
+    } else if (what % 8 < 4 && world_.alive(node)) {
+      const int rc = world_.connect(node, what & 8 ? 1 - node : listener, data.first(what));
+      CHECK(rc == 0 || rc == -FI_EISCONN);
+    } else if (what % 8 == 4 && world_.alive(node)) {
+      const int rc = world_.shutdown(node);
+      CHECK(rc == 0 || rc == -FI_ENOTCONN);
+    } else if (what % 8 == 5) {
+      restart(listener);
+    } else {
+      restart(node);
+    }
+  }
+
+  void answer_request(std::uint8_t how, NodeId caller) {
+    auto &waiting = world_.node(listener).requests().waiting;
+    const auto at = waiting.begin() + how % static_cast<int>(waiting.size());
+    const auto request = at->request;
+    waiting.erase(at);
+    if (how & 16)
+      return world_.reject(listener, request.number, std::span(data_).first(how));
+    world_.node(listener).forget(request.number);
+    if (!world_.alive(1 - caller))
+      return;
+    const int rc = world_.accept(1 - caller, request, std::span(data_).first(how));
+    CHECK(rc == 0 || rc == -FI_EISCONN);
   }
 
   // --- On memory
@@ -182,7 +282,7 @@ private:
   void expose(NodeId id) { regions_[id] = &world_.node(id).expose(region_size); }
 
   void reopen(NodeId id) {
-    if (!world_.alive(id))
+    if (!world_.alive(id) || datagrams())
       return;
     regions_[id]->close_for_good();
     if (in_.byte() & 1)
@@ -206,7 +306,7 @@ private:
   }
 
   void rma(NodeId from) {
-    if (!world_.alive(from))
+    if (!world_.alive(from) || datagrams())
       return;
     static constexpr std::size_t sizes[] = {0, 8, 130, 1400, 3000, 20'000, 40'000, 40'001};
     static constexpr std::uint64_t flags[] = {0, FI_DELIVERY_COMPLETE, FI_FENCE, FI_INJECT};
@@ -223,7 +323,7 @@ private:
   }
 
   void atomic(NodeId from) {
-    if (!world_.alive(from))
+    if (!world_.alive(from) || datagrams())
       return;
     static constexpr fi_op ops[] = {FI_SUM, FI_ATOMIC_WRITE, FI_ATOMIC_READ, FI_CSWAP};
     static constexpr fi_datatype types[] = {FI_UINT8, FI_UINT64, FI_DOUBLE, FI_LONG_DOUBLE_COMPLEX};
@@ -258,9 +358,12 @@ private:
   void restart(NodeId id) {
     if (!world_.alive(id)) {
       world_.restart(id);
-      return expose(id);
+      if (id != listener)
+        expose(id);
+      return;
     }
-    regions_[id] = nullptr;
+    if (id != listener)
+      regions_[id] = nullptr;
     std::erase_if(ops_, [id](const Op *op) { return op->node == id; });
     if (in_.byte() & 1)
       world_.kill(id);
@@ -280,7 +383,8 @@ private:
       bytes[2] |= std::byte{wire::packet_flag::checksummed};
       wire::seal(bytes);
     }
-    world_.network().inject(World::address_of(1 - to), World::address_of(to), bytes, 1us);
+    const NodeId from = connects() && in_.byte() % 4 == 0 ? listener : to == 0 ? 1 : 0;
+    world_.network().inject(World::address_of(from), World::address_of(to), bytes, 1us);
   }
 
   void change(std::span<std::byte> bytes) {
@@ -322,8 +426,8 @@ private:
     inject(to, std::move(bytes));
   }
 
-  // The newest message number that was sent to a node.
-  void note_number(NodeId to, std::span<const std::byte> datagram) {
+  // What a node has been sent: the newest message number, connection and names of operations.
+  void note(NodeId to, std::span<const std::byte> datagram) {
     const auto header = wire::decode_header(datagram);
     wire::AckBlock ack;
     if (!header || header->type != wire::PacketType::data ||
@@ -331,18 +435,56 @@ private:
       return;
     wire::Frame f;
     while (wire::decode_frame(datagram, f) == wire::FrameResult::frame)
-      if (f.type == wire::FrameType::write)
-        number_[to] = f.write.mn;
-      else if (f.type == wire::FrameType::read)
-        number_[to] = f.read.mn;
-      else if (f.type == wire::FrameType::atomic)
-        number_[to] = f.atomic.mn;
-      else if (f.type == wire::FrameType::tagged || f.type == wire::FrameType::message)
-        number_[to] = f.message.mn;
+      note(to, f);
   }
 
-  // A frame that does something to a node's memory, as its peer could have sent it.
-  void inject_remote(NodeId to) {
+  void note(NodeId to, const wire::Frame &f) {
+    const auto operation = [&](wire::OpId id) {
+      auto &known = operations_;
+      if (std::ranges::find(known, id) != known.end())
+        return;
+      if (known.size() == most_seen)
+        known.erase(known.begin());
+      known.push_back(id);
+    };
+    switch (f.type) {
+    case wire::FrameType::message:
+    case wire::FrameType::tagged:
+      number_[to] = f.message.mn;
+      return;
+    case wire::FrameType::rts:
+      number_[to] = f.rts.mn;
+      return operation(f.rts.sender);
+    case wire::FrameType::cts:
+      operation(f.cts.sender);
+      return operation(f.cts.receiver);
+    case wire::FrameType::write:
+      number_[to] = f.write.mn;
+      return;
+    case wire::FrameType::write_request:
+      number_[to] = f.write_request.mn;
+      return operation(f.write_request.sender);
+    case wire::FrameType::read:
+      number_[to] = f.read.mn;
+      return operation(f.read.reader);
+    case wire::FrameType::atomic:
+      number_[to] = f.atomic.mn;
+      return operation(f.atomic.reader);
+    case wire::FrameType::connect:
+    case wire::FrameType::accept:
+    case wire::FrameType::ready:
+    case wire::FrameType::reject:
+    case wire::FrameType::shutdown:
+      number_[to] = f.connection.mn;
+      connection_ = f.connection.id;
+      return;
+    default:
+      return;
+    }
+  }
+
+  // A frame that its peer could have sent.
+  void inject_forged(NodeId to) {
     const auto *original = seen(to);
     if (!original)
       return;
@@ -355,8 +497,12 @@ private:
     header->pn = header->pn + 1u + in_.byte() % 32u;
     std::vector<std::byte> bytes(wire::packet_header_size);
     wire::encode(bytes.data(), *header);
-    const auto frame = forged_frame(in_, number_[to] + 1u + in_.byte() % 8u,
-                                    [&](std::size_t size) { return place(to, size); });
+    const NodeId at = to == listener ? 0 : to;
+    const auto frame =
+        forged_frame(in_, {.next = number_[to] + 1u,
+                           .connection = connection_,
+                           .operations = operations_,
+                           .place = [&](std::size_t size) { return place(at, size); }});
     bytes.insert(bytes.end(), frame.begin(), frame.end());
     inject(to, std::move(bytes));
   }
@@ -382,22 +528,26 @@ private:
   }
 
   Input in_;
-  const bool lossless_;
+  const std::uint8_t how_;
   World world_;
   std::vector<Op *> ops_;
-  Exposed *regions_[2] = {}; // the one exposed last; null: none in this life
-  dpdkx::MessageNumber number_[2];
-  std::vector<std::vector<std::byte>> seen_[2]; // the last datagrams sent to each
+  Exposed *regions_[2] = {};                    // the one exposed last; null: none in this life
+  dpdkx::MessageNumber number_[3];              // of messages sent to each
+  std::uint64_t connection_ = 0;                // the last one's id
+  std::vector<wire::OpId> operations_;          // named last
+  std::vector<std::vector<std::byte>> seen_[3]; // the last datagrams sent to each
+  const std::vector<std::byte> data_ = std::vector<std::byte>(256); // to say with a connection
   std::function<link::sim::Verdict(const link::sim::Departure &)> rewrite_;
 };
 
 } // namespace
 
-// libFuzzer's entropic schedule takes longer than the run that it schedules.
+// libFuzzer's entropic schedule takes longer than the run that it schedules; and a conversation is
+// long from the start, where libFuzzer would take minutes to get there.
 extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv) {
   static std::vector<char *> arguments(*argv, *argv + *argc);
-  static char option[] = "-entropic=0";
-  arguments.insert(arguments.begin() + 1, option);
+  static char schedule[] = "-entropic=0", length[] = "-len_control=0", most[] = "-max_len=1000";
+  arguments.insert(arguments.begin() + 1, {schedule, length, most});
   arguments.push_back(nullptr);
   *argc = static_cast<int>(arguments.size()) - 1;
   *argv = arguments.data();

@@ -12,6 +12,7 @@ sim_world_sources = \
 	fabtests/sim/common/calls.cpp \
 	fabtests/sim/common/check.cpp \
 	fabtests/sim/common/check.h \
+	fabtests/sim/common/connecting.h \
 	fabtests/sim/common/exposed.h \
 	fabtests/sim/common/node.cpp \
 	fabtests/sim/common/node.h \
@@ -43,6 +44,8 @@ libsim_la_SOURCES = $(sim_world_sources) $(sim_case_sources)
 libsim_la_CPPFLAGS = $(sim_cppflags)
 
 sim_programs = \
+	fabtests/sim/connections \
+	fabtests/sim/datagrams \
 	fabtests/sim/delivery \
 	fabtests/sim/failures \
 	fabtests/sim/failures_remote \
@@ -53,6 +56,10 @@ sim_programs = \
 	fabtests/sim/threads
 
 # Each is made of the file of its name unless it says more.
+fabtests_sim_connections_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_connections_LDADD = libsim.la $(sim_libs)
+fabtests_sim_datagrams_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_datagrams_LDADD = libsim.la $(sim_libs)
 fabtests_sim_delivery_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_delivery_LDADD = libsim.la $(sim_libs)
 fabtests_sim_failures_CPPFLAGS = $(sim_cppflags)

@@ -54,7 +54,7 @@ Op *World::attempt(Op &op, const std::function<ssize_t()> &call) {
   const ssize_t rc = call();
   if (rc == 0)
     return &op;
-  CHECK_EQ(rc, -FI_EAGAIN);
+  CHECK_EQ(rc, slots_[op.node].role == Role::connection && rc == -FI_ENOTCONN ? rc : -FI_EAGAIN);
   ops_.pop_back();
   return nullptr;
 }
@@ -185,6 +185,32 @@ int World::cancel(Op &op) {
   const int rc = node(op.node).cancel(&op);
   wake(op.node);
   return rc;
+}
+
+// --- Connections
+
+int World::connect(NodeId from, NodeId listener, std::span<const std::byte> data) {
+  const int rc = node(from).connect(address_of(listener), data);
+  wake(from);
+  return rc;
+}
+
+int World::accept(NodeId at, const engine::ListenerSink::Request &request,
+                  std::span<const std::byte> data) {
+  const int rc = node(at).accept(request, data);
+  wake(at);
+  return rc;
+}
+
+int World::shutdown(NodeId id) {
+  const int rc = node(id).shutdown();
+  wake(id);
+  return rc;
+}
+
+void World::reject(NodeId listener, op::Backlog::Number number, std::span<const std::byte> data) {
+  node(listener).reject(number, data);
+  wake(listener);
 }
 
 std::string World::dump() {

@@ -52,7 +52,8 @@ private:
 
 Node::Node(const Clock &clock, link::sim::Network &network, std::uint32_t index,
            const Address &address, const Setup &setup, const Book &book)
-    : address_(address), index_(index), meter_(setup.meter), domain_(setup.threading) {
+    : address_(address), index_(index), meter_(setup.meter), domain_(setup.threading),
+      datagrams_(setup.config.datagrams) {
   tx_cq_ = open_cq(domain_, setup.cq_size);
   rx_cq_ = open_cq(domain_, setup.cq_size);
   completers_ = {.tx_cq = util_ext::Cq::from(&tx_cq_->fid),
@@ -75,6 +76,10 @@ Node::Node(const Clock &clock, link::sim::Network &network, std::uint32_t index,
     links.is_own_address = [](const Address &) { return true; }; // all of one host
   endpoint_ = std::make_unique<engine::Endpoint>(setup.config, clock, address, std::move(links),
                                                  book, completers_);
+  if (setup.role == Role::connection)
+    CHECK_EQ(endpoint_->set_connection(connection_), 0);
+  else if (setup.role == Role::listener)
+    CHECK_EQ(endpoint_->set_listener(requests_, setup.backlog), 0);
 }
 
 Node::~Node() {
@@ -90,7 +95,7 @@ Node::~Node() {
 
 ssize_t Node::post(const op::SendRequest &r) {
   const Entered entered(*this);
-  return endpoint_->send(r);
+  return datagrams_ ? endpoint_->send_datagram(r) : endpoint_->send(r);
 }
 
 ssize_t Node::post(const op::ReceiveRequest &r) {
@@ -116,6 +121,31 @@ Exposed &Node::expose(std::size_t size, std::uint64_t rights) {
 int Node::cancel(const void *context) {
   const Entered entered(*this);
   return endpoint_->cancel(context);
+}
+
+int Node::connect(const Address &listener, std::span<const std::byte> data) {
+  const Entered entered(*this);
+  return endpoint_->connect(listener, data);
+}
+
+int Node::accept(const engine::ListenerSink::Request &request, std::span<const std::byte> data) {
+  const Entered entered(*this);
+  return endpoint_->accept(request, data);
+}
+
+int Node::shutdown() {
+  const Entered entered(*this);
+  return endpoint_->shutdown();
+}
+
+void Node::reject(op::Backlog::Number number, std::span<const std::byte> data) {
+  const Entered entered(*this);
+  endpoint_->reject(number, data);
+}
+
+void Node::forget(op::Backlog::Number number) {
+  const Entered entered(*this);
+  endpoint_->forget(number);
 }
 
 unsigned Node::turn() {

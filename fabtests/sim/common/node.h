@@ -8,6 +8,7 @@
 #include "dpdkx/link/sim/network.h"
 #include "harness/idle_domain.h"
 #include "sim/common/book.h"
+#include "sim/common/connecting.h"
 #include "sim/common/exposed.h"
 #include "sim/common/op.h"
 
@@ -32,8 +33,14 @@ protected:
   ~Meter() = default;
 };
 
+// What an endpoint speaks: messages with whoever comes, or with the other end of one connection; or
+// it listens for those who want one. (Datagrams: Config::datagrams.)
+enum class Role : std::uint8_t { messages, connection, listener };
+
 struct Setup {
   dpdkx::engine::Config config;
+  Role role = Role::messages;
+  std::size_t backlog = 8; // of a listener: requests that wait
   Profile profile;         // lossless: the port is the endpoint's host link
   bool source = true;      // FI_SOURCE
   bool source_err = false; // FI_SOURCE_ERR
@@ -68,6 +75,15 @@ public:
   ssize_t post(const dpdkx::op::RmaRequest &);
   ssize_t post(const dpdkx::op::AtomicRequest &);
   int cancel(const void *context);
+  // Of an endpoint with a connection, and of one that listens: as Setup::role says.
+  int connect(const Address &listener, std::span<const std::byte> data);
+  int accept(const dpdkx::engine::ListenerSink::Request &, std::span<const std::byte> data);
+  int shutdown();
+  void reject(dpdkx::op::Backlog::Number, std::span<const std::byte> data);
+  void forget(dpdkx::op::Backlog::Number);
+  const ConnectionLog &connection() const { return connection_; }
+  RequestLog &requests() { return requests_; }
+
   unsigned turn();
   bool idle(); // nothing to do before something arrives or deadline()
   void service();
@@ -113,6 +129,9 @@ private:
                           {FI_REMOTE_WRITE, &dpdkx::op::Completers::remote_write_cntr}};
   dpdkx::op::Completers completers_;
   std::list<Exposed> exposed_;
+  const bool datagrams_;
+  ConnectionLog connection_;
+  RequestLog requests_;
   std::unique_ptr<dpdkx::engine::Endpoint> endpoint_;
 };
 

@@ -48,9 +48,12 @@ World::~World() {
 
 Address World::address_of(NodeId id) { return Address::v4(0x0a000001 + id, 4000); }
 
-NodeId World::add() {
+NodeId World::add() { return add(setup.role); }
+
+NodeId World::add(Role role) {
   const auto id = static_cast<NodeId>(slots_.size());
   slots_.emplace_back().address = address_of(id);
+  slots_[id].role = role;
   CHECK_EQ(book_.insert(address_of(id)), id);
   start(id);
   return id;
@@ -59,6 +62,7 @@ NodeId World::add() {
 NodeId World::add_stranger() {
   const auto id = static_cast<NodeId>(slots_.size());
   slots_.emplace_back().address = address_of(id);
+  slots_[id].role = setup.role;
   start(id);
   return id;
 }
@@ -80,6 +84,7 @@ void World::add(unsigned n) {
 void World::start(NodeId id) {
   Slot &slot = slots_[id];
   Setup s = setup;
+  s.role = slot.role;
   s.config.seed = mix(seed_, (std::uint64_t{id} << 32 | ++slot.life) + 3) | 1;
   slot.node = std::make_unique<Node>(clock_, network_, id, slot.address, s, book_);
   slot.last_turn = slot.computes_until = {};

@@ -51,6 +51,7 @@ public:
 
   // Nodes. The id is also the node's fi_addr_t in everybody's book.
   NodeId add();
+  NodeId add(Role); // ... instead of the setup's, in all of its lives
   void add(unsigned n);
   NodeId add_stranger();  // not in the book: others don't know its address
   void introduce(NodeId); // now it is, with its id; strangers in order of their ids
@@ -65,7 +66,7 @@ public:
   void compute_until(NodeId, Time);
 
   // Calls. send() and receive() make progress until the call is accepted;
-  // try_*() give up on -FI_EAGAIN: null.
+  // try_*() give up on -FI_EAGAIN, and on -FI_ENOTCONN where there may be no connection: null.
   Op &send(NodeId from, fi_addr_t to, std::vector<std::byte> bytes, const SendHow & = {});
   Op &receive(NodeId at, std::size_t size, const ReceiveHow & = {});
   Op *try_send(NodeId from, fi_addr_t to, std::vector<std::byte> bytes, const SendHow & = {},
@@ -91,6 +92,12 @@ public:
   ssize_t post_send(Op &, fi_addr_t to, const SendHow &);
   ssize_t post_receive(Op &, const ReceiveHow &);
   int cancel(Op &);
+  // Connections, as the engine answers. A listener's request is one of Node::requests().
+  int connect(NodeId from, NodeId listener, std::span<const std::byte> data = {});
+  int accept(NodeId at, const dpdkx::engine::ListenerSink::Request &,
+             std::span<const std::byte> data = {});
+  int shutdown(NodeId);
+  void reject(NodeId listener, dpdkx::op::Backlog::Number, std::span<const std::byte> data = {});
   Op &new_op(NodeId, std::vector<std::byte> memory = {},
              std::function<void(Op &, const Done &)> on_done = {});
   void forget(Op &); // finished; frees its memory
@@ -114,6 +121,7 @@ private:
   static constexpr Time asleep = dpdkx::never;
   struct Slot {
     Address address;
+    Role role = Role::messages;
     std::unique_ptr<Node> node;
     unsigned life = 0;
     Time wake_at = asleep, last_turn{}, computes_until{};
@@ -137,7 +145,7 @@ private:
   ssize_t post_atomic(Op &, fi_addr_t to, std::size_t len, const AtomicHow &, bool compares);
   // Makes progress until the call is accepted.
   Op &insist(Op &, const char *what, const std::function<ssize_t()> &call);
-  Op *attempt(Op &, const std::function<ssize_t()> &call); // null: -FI_EAGAIN
+  Op *attempt(Op &, const std::function<ssize_t()> &call); // null: see try_*()
   void note_spinning(NodeId, unsigned did);
   void start(NodeId);
   void end(NodeId);

@@ -2,6 +2,8 @@
 //
 // Connections between endpoints of engines: how they come up, carry messages and
 // end (connection.cpp), on links that lose and on those that don't.
+#include <algorithm>
+
 #include "lab.h"
 
 using namespace lab;
@@ -447,6 +449,49 @@ void silence__of_a_living_peer_is_none(void **) {
   t.exchange(t.caller, t.answerer, 100);
 }
 
+// --- what a listener keeps
+
+// Callers whose goodbye gets lost are forgotten in the end; who waits for an answer is not.
+void listener__hangs_up_on_who_has_been_answered_and_is_silent(void **) {
+  for (const bool accepts : {true, false}) {
+    Three t(On::device);
+    Node &waits = t.world.start();
+    Told waiting;
+    Three::connects(waits, waiting);
+    assert_int_equal(Three::call(waits, t.listener.address), 0);
+    t.world.hook = [&](const Departure &d, PacketType type) {
+      return Verdict{.drop = type == PacketType::bye && d.to == t.listener.address};
+    };
+    const auto hung_up_on = [&t](const Node &n) {
+      return std::ranges::any_of(t.world.seen, [&](const Seen &s) {
+        return s.type == PacketType::bye && s.from == t.listener.address && s.to == n.address;
+      });
+    };
+    assert_true(t.until([&] { return t.asked.requests.size() == 1; }));
+    assert_int_equal(Three::call(t.caller, t.listener.address), 0);
+    assert_true(t.until([&] { return t.asked.requests.size() == 2; }));
+    const auto &request = t.asked.requests[1];
+    if (accepts) {
+      assert_int_equal(Three::answer(t.answerer, request), 0);
+      assert_true(t.until([&] { return t.called.up && t.answered.up; }));
+      locked(t.listener, [&](auto &e) { e.forget(request.number); });
+    } else {
+      locked(t.listener, [&](auto &e) { e.reject(request.number, {}); });
+      assert_true(t.until([&] { return t.called.refusals == 1; }));
+    }
+    const auto &config = t.world.options.config;
+    const Duration silence = config.connect_timeout + config.session.peer_timeout;
+    t.world.run_for(silence - 1s);
+    assert_false(hung_up_on(t.caller));
+    t.world.run_for(2s);
+    assert_true(hung_up_on(t.caller));
+    t.world.run_for(silence);
+    assert_false(hung_up_on(waits));
+    assert_int_equal(t.called.over, 0);
+    locked(waits, [](auto &e) { e.close(); });
+  }
+}
+
 // --- frames that make no sense
 
 // Each frame of a connection once more, long after: it has had its turn.
@@ -490,6 +535,7 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(close__is_an_end_too),
     cmocka_unit_test(death__of_a_silent_peer_is_noticed),
     cmocka_unit_test(silence__of_a_living_peer_is_none),
+    cmocka_unit_test(listener__hangs_up_on_who_has_been_answered_and_is_silent),
     cmocka_unit_test(repeated_packets__change_nothing),
 };
 const unit::Group group{"connection", cases};

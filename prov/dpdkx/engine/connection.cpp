@@ -92,10 +92,16 @@ void Endpoint::reject(op::Backlog::Number number, std::span<const std::byte> dat
     return;
   auto &c = *static_cast<Conn *>(const_cast<void *>(request->caller));
   e.tell(c, wire::FrameType::reject, request->id, data);
+  e.look_again(c);
   e.finish();
 }
 
-void Endpoint::forget(op::Backlog::Number number) { impl_->listening_->backlog.take(number); }
+void Endpoint::forget(op::Backlog::Number number) {
+  Impl &e = *impl_;
+  const auto request = e.listening_->backlog.take(number);
+  if (request && request->caller)
+    e.look_again(*static_cast<Conn *>(const_cast<void *>(request->caller)));
+}
 
 // --- What peers say
 
@@ -175,6 +181,15 @@ void Endpoint::Impl::on_request(Conn &c, const wire::ConnectionFrame &f) {
     break;
   }
   tell(c, wire::FrameType::reject, f.id, {});
+}
+
+// Whoever has been answered hangs up; if that gets lost, it is only silent. By then who has
+// accepted has reached the caller, or given up.
+Time Endpoint::Impl::done_with_at(const Conn &c) const {
+  if (!listening_ || c.lossless || !c.opened || (c.traffic && c.traffic->waits()) ||
+      listening_->backlog.holds(&c))
+    return never;
+  return c.session.heard_at() + config_.connect_timeout + config_.session.peer_timeout;
 }
 
 void Endpoint::Impl::tell(Conn &c, wire::FrameType type, std::uint64_t id,

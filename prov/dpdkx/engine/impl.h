@@ -193,6 +193,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void tell(Conn &, wire::FrameType, std::uint64_t id, std::span<const std::byte> data);
   void set_partner(Conn *);
   void hang_up(Conn &, int error);
+  Time done_with_at(const Conn &) const; // when a listener hangs up on it; never: it waits
   void partner_opened(Conn &);
   bool lives_on();
   void gone(const Conn &);

@@ -83,7 +83,7 @@ unsigned Endpoint::Impl::run_timers() {
 }
 
 void Endpoint::Impl::on_time(Conn &c) {
-  if (c.partner && connecting_->give_up_at <= now_) {
+  if ((c.partner && connecting_->give_up_at <= now_) || done_with_at(c) <= now_) {
     hang_up(c, ETIMEDOUT);
     return;
   }
@@ -112,8 +112,8 @@ Time Endpoint::Impl::due(const Conn &c) const {
   const Time give_up_at = c.partner ? connecting_->give_up_at : never;
   if (c.lossless && c.opened)
     return give_up_at; // death is the link's to tell, and nothing else is timed
-  return std::min(
-      {c.session.deadline(), c.dialling ? dialling_.at(&c).retry_at : never, give_up_at});
+  return std::min({c.session.deadline(), c.dialling ? dialling_.at(&c).retry_at : never, give_up_at,
+                   done_with_at(c)});
 }
 
 // Sessions whose operations found no room, or have become ready.

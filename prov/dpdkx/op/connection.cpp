@@ -73,8 +73,7 @@ Connection::Step Connection::on_loss() {
 }
 
 Backlog::Add Backlog::add(const void *caller, std::uint64_t id, Number &number) {
-  if (std::any_of(waiting_.begin(), waiting_.end(),
-                  [caller](const Request &r) { return r.caller == caller; }))
+  if (holds(caller))
     return Add::repeated;
   if (waiting_.size() >= most_)
     return Add::full;
@@ -93,6 +92,11 @@ std::optional<Backlog::Request> Backlog::take(Number number) {
   const Request request = *at;
   waiting_.erase(at);
   return request;
+}
+
+bool Backlog::holds(const void *caller) const {
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [caller](const Request &r) { return r.caller == caller; });
 }
 
 void Backlog::lost(const void *caller) {

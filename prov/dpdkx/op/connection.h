@@ -76,6 +76,7 @@ public:
   Add add(const void *caller, std::uint64_t id, Number &);
   // The application has answered it: what it was, once.
   std::optional<Request> take(Number);
+  bool holds(const void *caller) const; // whether one of that caller waits
   // That caller's session is gone. What it has asked for counts until it is answered.
   void lost(const void *caller);
   std::size_t size() const { return waiting_.size(); }

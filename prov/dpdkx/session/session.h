@@ -111,6 +111,7 @@ public:
 
   // Receiving. Any valid packet with our token is a sign of life.
   void heard(Time);
+  Time heard_at() const { return heard_at_; }
   Accept accept(PacketNumber, std::uint8_t packet_flags, Time);
   void on_ack(const wire::AckBlock &, bool ecn_echo, Time, AckSink &);
 
