@@ -121,52 +121,41 @@ struct deed {
 void nothing(scene &, op &) {}
 
 std::vector<deed> deeds() {
+  const auto message = [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags,
+                          void *c) {
+    d.op.msg.ep = s.e.ep();
+    d.op.msg.flags = flags;
+    describe_message(s, d, d.op.msg.msg, c);
+    w.op.msg = &d.op.msg;
+  };
+  const auto tagged = [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags,
+                         void *c) {
+    d.op.tagged.ep = s.e.ep();
+    d.op.tagged.flags = flags;
+    describe_message(s, d, d.op.tagged.msg, c);
+    d.op.tagged.msg.tag = tag;
+    w.op.tagged = &d.op.tagged;
+  };
   std::vector<deed> all;
-  all.push_back({FI_OP_SEND,
-                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
-                   d.op.msg.ep = s.e.ep();
-                   d.op.msg.flags = flags;
-                   describe_message(s, d, d.op.msg.msg, c);
-                   w.op.msg = &d.op.msg;
-                 },
+  all.push_back({FI_OP_SEND, message,
                  [](scene &s, op &o) {
                    fill(s.local, 1);
                    s.e.recv(s.memory.first(size), o);
                  },
                  [](scene &s) { await_payload(s.memory.first(size), 1); }});
-  all.push_back({FI_OP_TSEND,
-                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
-                   d.op.tagged.ep = s.e.ep();
-                   d.op.tagged.flags = flags;
-                   describe_message(s, d, d.op.tagged.msg, c);
-                   d.op.tagged.msg.tag = tag;
-                   w.op.tagged = &d.op.tagged;
-                 },
+  all.push_back({FI_OP_TSEND, tagged,
                  [](scene &s, op &o) {
                    fill(s.local, 2);
                    s.e.trecv(s.memory.first(size), tag, o);
                  },
                  [](scene &s) { await_payload(s.memory.first(size), 2); }});
-  all.push_back({FI_OP_RECV,
-                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
-                   d.op.msg.ep = s.e.ep();
-                   d.op.msg.flags = flags;
-                   describe_message(s, d, d.op.msg.msg, c);
-                   w.op.msg = &d.op.msg;
-                 },
+  all.push_back({FI_OP_RECV, message,
                  [](scene &s, op &o) {
                    fill(s.memory.first(size), 3);
                    s.e.send(0, s.memory.first(size), o);
                  },
                  [](scene &s) { await_payload(s.local, 3); }});
-  all.push_back({FI_OP_TRECV,
-                 [](scene &s, description &d, fi_deferred_work &w, std::uint64_t flags, void *c) {
-                   d.op.tagged.ep = s.e.ep();
-                   d.op.tagged.flags = flags;
-                   describe_message(s, d, d.op.tagged.msg, c);
-                   d.op.tagged.msg.tag = tag;
-                   w.op.tagged = &d.op.tagged;
-                 },
+  all.push_back({FI_OP_TRECV, tagged,
                  [](scene &s, op &o) {
                    fill(s.memory.first(size), 4);
                    s.e.tsend(0, s.memory.first(size), tag, o);
@@ -236,7 +225,24 @@ void queue_work(scene &s, const deed &w, fi_deferred_work &work, std::uint64_t f
   std::memset(static_cast<void *>(d.get()), 0xee, sizeof *d); // only the data must live on
 }
 
+bool sends(const deed &w) { return w.type == FI_OP_SEND || w.type == FI_OP_TSEND; }
 bool receives(const deed &w) { return w.type == FI_OP_RECV || w.type == FI_OP_TRECV; }
+
+// The other end of a message, which is an operation as any.
+void finish_peer(scene &s, const deed &w, const op &peer) {
+  if (sends(w))
+    s.e.rx().wait_ok(peer, "the receive of what was sent");
+  else if (receives(w))
+    s.e.tx().wait_ok(peer, "the send of what was received");
+}
+
+fi_deferred_work armed(std::uint64_t threshold, const counter &trigger, const counter *done) {
+  fi_deferred_work work{};
+  work.threshold = threshold;
+  work.triggering_cntr = trigger.get();
+  work.completion_cntr = done ? done->get() : nullptr;
+  return work;
+}
 
 } // namespace
 
@@ -252,10 +258,7 @@ CASE(every_operation, .ranks = 1) {
       s.memory.clear();
       op peer;
       w.prepare(s, peer);
-      fi_deferred_work work{};
-      work.threshold = way.threshold;
-      work.triggering_cntr = trigger.get();
-      work.completion_cntr = done.get();
+      fi_deferred_work work = armed(way.threshold, trigger, &done);
       queue_work(s, w, work, 0, nullptr);
       if (way.step) {
         drive_progress();
@@ -264,10 +267,7 @@ CASE(every_operation, .ranks = 1) {
       }
       await_count(done.get(), 1);
       w.verify(s);
-      if (w.type == FI_OP_SEND || w.type == FI_OP_TSEND)
-        s.e.rx().wait_ok(peer, "the receive of what was sent");
-      else if (receives(w))
-        s.e.tx().wait_ok(peer, "the send of what was received");
+      finish_peer(s, w, peer);
       s.e.tx().expect_empty(); // of the work nothing is told
       CHECK_EQ(fi_cntr_readerr(done.get()), 0u);
     }
@@ -281,19 +281,13 @@ CASE(told_if_asked_for, .ranks = 1) {
     s.memory.clear();
     op peer, own;
     w.prepare(s, peer);
-    fi_deferred_work work{};
-    work.threshold = 1;
-    work.triggering_cntr = trigger.get();
-    work.completion_cntr = done.get();
+    fi_deferred_work work = armed(1, trigger, &done);
     queue_work(s, w, work, FI_COMPLETION, &own);
     trigger.add(1);
     (receives(w) ? s.e.rx() : s.e.tx()).wait_ok(own, "the work");
     await_count(done.get(), 1);
     w.verify(s);
-    if (w.type == FI_OP_SEND || w.type == FI_OP_TSEND)
-      s.e.rx().wait_ok(peer, "the receive of what was sent");
-    else if (receives(w))
-      s.e.tx().wait_ok(peer, "the send of what was received");
+    finish_peer(s, w, peer);
   }
 }
 
@@ -306,16 +300,11 @@ CASE(failures_are_counted, .ranks = 1) {
   d.op.rma.ep = s.e.ep();
   describe_rma(s, d, d.op.rma.msg, nullptr);
   d.target[0].key ^= 1; // no such key
-  fi_deferred_work work{}, chained{};
-  work.threshold = 1;
-  work.triggering_cntr = trigger.get();
-  work.completion_cntr = done.get();
+  fi_deferred_work work = armed(1, trigger, &done), chained = armed(1, done, nullptr);
   work.op_type = FI_OP_WRITE;
   work.op.rma = &d.op.rma;
   CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &work));
   fi_op_cntr add{next.get(), 1};
-  chained.threshold = 1;
-  chained.triggering_cntr = done.get();
   chained.op_type = FI_OP_CNTR_ADD;
   chained.op.cntr = &add;
   CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &chained));
@@ -336,10 +325,7 @@ CASE(cancelled_work_does_nothing, .ranks = 1) {
   scene s(t);
   for (const deed &w : deeds()) {
     counter trigger(s.e), done(s.e);
-    fi_deferred_work work{};
-    work.threshold = 1;
-    work.triggering_cntr = trigger.get();
-    work.completion_cntr = done.get();
+    fi_deferred_work work = armed(1, trigger, &done);
     s.memory.clear();
     queue_work(s, w, work, 0, nullptr);
     CHECK_EQ(fi_close(&trigger.get()->fid), -FI_EBUSY);
@@ -358,9 +344,7 @@ CASE(endpoints_stay_for_their_work, .ranks = 1) {
   scene s(t);
   counter trigger(s.e);
   const deed w = deeds().front();
-  fi_deferred_work work{};
-  work.threshold = 1;
-  work.triggering_cntr = trigger.get();
+  fi_deferred_work work = armed(1, trigger, nullptr);
   queue_work(s, w, work, 0, nullptr);
   CHECK_EQ(fi_close(&s.e.ep()->fid), -FI_EBUSY);
   CHECK_OK(fi_control(&s.e.domain()->fid, FI_FLUSH_WORK, trigger.get()));
@@ -440,11 +424,8 @@ CASE(remote_add_to_nobody, .ranks = 1) {
     skip("the provider has no counters for peers");
   const counter trigger(s.e), done(s.e);
   fi_op_remote_cntr o{s.e.ep(), s.e.at(0), 12345, 1, 0, nullptr};
-  fi_deferred_work work{};
+  fi_deferred_work work = armed(1, trigger, &done);
   fi_dpdkx_set_remote_cntr_add(&work, &o);
-  work.threshold = 1;
-  work.triggering_cntr = trigger.get();
-  work.completion_cntr = done.get();
   CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &work));
   fi_dpdkx_cntr_limits limits{};
   limits.size = sizeof limits;
@@ -513,10 +494,7 @@ CASE(automatic_progress_runs_chains, .ranks = 1) {
   d.op.rma.ep = s.e.ep();
   d.op.rma.flags = 0;
   describe_rma(s, d, d.op.rma.msg, nullptr);
-  fi_deferred_work first{}, second{};
-  first.threshold = 1;
-  first.triggering_cntr = trigger.get();
-  first.completion_cntr = done.get();
+  fi_deferred_work first = armed(1, trigger, &done), second = armed(1, done, nullptr);
   first.op_type = FI_OP_WRITE;
   first.op.rma = &d.op.rma;
   CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &first));
@@ -526,8 +504,6 @@ CASE(automatic_progress_runs_chains, .ranks = 1) {
   d2.op.atomic.flags = 0;
   s.value() = 0;
   s.describe_value(d2, d2.op.atomic.msg, FI_SUM, nullptr);
-  second.threshold = 1;
-  second.triggering_cntr = done.get();
   second.op_type = FI_OP_ATOMIC;
   second.op.atomic = &d2.op.atomic;
   CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &second));
