@@ -372,8 +372,8 @@ CASE(unknown_controls, .ranks = 1) {
                            &e.av()->fid,     &e.sent()->fid,   &e.rx().get()->fid};
   std::uint64_t value = 0;
   for (const fid_t f : objects)
-    for (const int command : {+FI_GETFIDFLAG, +FI_SETFIDFLAG, +FI_DUP, +FI_GET_VAL, +FI_SET_VAL,
-                              +FI_BACKLOG, +FI_CANCEL_WORK}) {
+    for (const int command :
+         {+FI_GETFIDFLAG, +FI_SETFIDFLAG, +FI_DUP, +FI_GET_VAL, +FI_SET_VAL, +FI_BACKLOG}) {
       CHECK_CODE(-FI_ENOSYS, fi_control(f, command, nullptr));
       CHECK_CODE(-FI_ENOSYS, fi_control(f, command, &value));
     }

@@ -87,6 +87,7 @@ CASE(each_value_is_seen) {
     t.barrier();
     CHECK_EQ(fi_cntr_read(c.cntr.get()), t.first() ? 0 : expected);
     CHECK_EQ(fi_cntr_readerr(c.cntr.get()), 0u);
+    t.barrier(); // the next comes when all have looked
   }
   if (t.first())
     await_count(c.e.counter(0), 4); // that of FI_WRITE

@@ -138,7 +138,7 @@ private:
 
   int fire() noexcept override {
     Endpoint &endpoint = endpoint_;
-    begun_ = true; // now, for this may be gone when post() returns 0
+    begun_ = true;
     const ssize_t rc = post(endpoint, request_);
     if (rc == -FI_EAGAIN) {
       begun_ = false;

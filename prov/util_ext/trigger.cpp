@@ -150,6 +150,7 @@ Work *Triggers::take() noexcept {
   Work &w = *node.mapped();
   w.place_ = Work::Place::firing;
   w.at_ = firing_.insert(firing_.end(), std::move(node));
+  w.in_fire_ = true;
   slots_[w.slot_] = nullptr; // can't be cancelled any more
   queued_.fetch_sub(1, std::memory_order_relaxed);
   if (q.ready_.empty())
@@ -161,17 +162,19 @@ Work *Triggers::take() noexcept {
 }
 
 bool Triggers::fire(Work &w) noexcept {
-  const bool ends_later = w.ends_later_; // it may have ended when fire() returns
-  const std::uint32_t slot = w.slot_;
   const int rc = w.fire();
   if (rc == -FI_EAGAIN) {
     put_back(w);
     return false;
   }
-  if (rc != 0 || !ends_later)
+  if (rc != 0 || !w.ends_later_)
     ended(w, -rc);
+  Works::node_type gone;
   const Lock lock(mutex_);
-  give_slot(slot);
+  give_slot(w.slot_);
+  w.in_fire_ = false;
+  if (w.gone_)
+    gone = firing_.extract(w.at_);
   return true;
 }
 
@@ -179,6 +182,7 @@ void Triggers::put_back(Work &w) noexcept {
   Works::node_type gone;
   const Lock lock(mutex_);
   Works::node_type node = firing_.extract(w.at_);
+  w.in_fire_ = false;
   if (w.dropped_) {
     give_slot(w.slot_);
     gone = std::move(node);
@@ -202,7 +206,15 @@ void Triggers::ended(Work &w, int error) noexcept {
     Cntr::count_last(std::move(w.completion_), error);
   Works::node_type gone;
   const Lock lock(mutex_);
-  gone = firing_.extract(w.at_);
+  remove_fired(w.at_, gone);
+}
+
+// Into `to`, unless fire() still goes on.
+void Triggers::remove_fired(Works::iterator at, Works::node_type &to) noexcept {
+  if (at->second->in_fire_)
+    at->second->gone_ = true;
+  else
+    to = firing_.extract(at);
 }
 
 void Triggers::settle() noexcept {
@@ -271,8 +283,11 @@ void Triggers::abandon(const void *user) noexcept {
   const Lock lock(mutex_);
   for (auto at = firing_.begin(); at != firing_.end();) {
     const auto next = std::next(at);
+    Works::node_type node;
     if (at->second->user() == user)
-      gone.insert(gone.end(), firing_.extract(at));
+      remove_fired(at, node);
+    if (node)
+      gone.insert(gone.end(), std::move(node));
     at = next;
   }
 }

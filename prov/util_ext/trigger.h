@@ -45,7 +45,7 @@ protected:
 private:
   // Does what it is for; no lock is held. 0, or a negative FI_E*; of these -FI_EAGAIN leaves it
   // ready, to be tried again. One that ends later answers 0 when it has begun: Triggers::ended() is
-  // then called once, by any thread, maybe before this returns.
+  // then called once, by any thread, maybe before this returns; the object lives until then.
   virtual int fire() noexcept = 0;
   // What it is done with, for Triggers::abandon() and withdraw().
   virtual const void *user() const noexcept { return nullptr; }
@@ -60,6 +60,8 @@ private:
 
   const bool ends_later_;
   bool dropped_ = false; // flushed while it was being fired
+  bool in_fire_ = false; // stays until fire() has returned, even if it ends before
+  bool gone_ = false;    // ... and has
   Place place_ = Place::waiting;
   std::uint32_t slot_ = 0;
   Hold<Cntr> trigger_, completion_;
@@ -146,6 +148,7 @@ private:
   Work *take() noexcept;
   bool fire(Work &) noexcept;
   void put_back(Work &) noexcept;
+  void remove_fired(Works::iterator, Works::node_type &to) noexcept;
   Work *find(const fi_deferred_work &) const noexcept;
   void take_slot(Work &, fi_deferred_work *handle);
   void give_slot(std::uint32_t slot) noexcept;
