@@ -3,6 +3,7 @@
 // Deferred work (fi_trigger(3)): each operation, at thresholds that are reached already, later, and
 // by a jump; what is counted, what is told, what may be forgotten once it is queued.
 #include "common/case.h"
+#include "common/connected.h"
 #include "common/exposed.h"
 #include "common/forms.h"
 #include "common/settings.h"
@@ -289,6 +290,34 @@ CASE(told_if_asked_for, .ranks = 1) {
     w.verify(s);
     finish_peer(s, w, peer);
   }
+}
+
+// A connection has one peer: whatever address a receive names, deferred or not, says nothing.
+CASE(receives_of_a_connection, .ranks = 1) {
+  cm_base base({.caps = FI_MSG | FI_TAGGED | FI_TRIGGER});
+  const cm_pair pair(base);
+  owned_fid<fid_cntr> trigger;
+  fi_cntr_attr attr{};
+  CHECK_OK(fi_cntr_open(pair.answerer->domain(), &attr, trigger.out(), nullptr));
+  std::vector<std::byte> into(size);
+  const iovec v{into.data(), into.size()};
+  op own, peer;
+  fi_op_msg o{};
+  o.ep = pair.answerer->ep();
+  o.msg.msg_iov = &v;
+  o.msg.iov_count = 1;
+  o.msg.addr = 12345;
+  o.msg.context = &own;
+  o.flags = FI_COMPLETION;
+  fi_deferred_work work{};
+  work.triggering_cntr = trigger.get();
+  work.op_type = FI_OP_RECV;
+  work.op.msg = &o;
+  CHECK_OK(fi_control(&pair.answerer->domain()->fid, FI_QUEUE_WORK, &work));
+  pair.caller->send(payload(size, 9), peer);
+  pair.answerer->cq().wait_ok(own, "the deferred receive");
+  verify(into, 9);
+  pair.caller->cq().wait_ok(peer, "the send");
 }
 
 // What fails counts as an error, which may trigger more.

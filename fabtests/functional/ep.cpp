@@ -377,6 +377,11 @@ CASE(unknown_controls, .ranks = 1) {
       CHECK_CODE(-FI_ENOSYS, fi_control(f, command, nullptr));
       CHECK_CODE(-FI_ENOSYS, fi_control(f, command, &value));
     }
+  for (const fid_t f : objects) // which only domains may have
+    if (f != &e.domain()->fid) {
+      CHECK_CODE(-FI_ENOSYS, fi_control(f, FI_CANCEL_WORK, nullptr));
+      CHECK_CODE(-FI_ENOSYS, fi_control(f, FI_CANCEL_WORK, &value));
+    }
 }
 
 // Applications call what a table offers without looking; a slot must answer, if only -FI_ENOSYS.

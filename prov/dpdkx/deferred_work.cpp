@@ -67,6 +67,10 @@ int Domain::make_work(const fi_deferred_work &work, std::unique_ptr<util_ext::Wo
   const auto with = [&](const auto *op, std::uint64_t cap, auto &&make) {
     return make_work_of(*this, op, cap, work.completion_cntr != nullptr, made, make);
   };
+  const auto receive = [](WorkMaker &m, Endpoint &, const auto &o) -> ssize_t {
+    const int rc = check_receive(o.flags);
+    return rc ? rc : make_receive(m, o.msg, o.flags);
+  };
   switch (util_ext::raw(work.op_type)) {
   case FI_OP_SEND:
     return with(work.op.msg, FI_MSG | FI_SEND, [](WorkMaker &m, Endpoint &e, const fi_op_msg &o) {
@@ -77,17 +81,9 @@ int Domain::make_work(const fi_deferred_work &work, std::unique_ptr<util_ext::Wo
       return make_send(m, o.msg, o.flags);
     });
   case FI_OP_RECV:
-    return with(work.op.msg, FI_MSG | FI_RECV,
-                [](WorkMaker &m, Endpoint &, const auto &o) -> ssize_t {
-                  const int rc = check_receive(o.flags);
-                  return rc ? rc : make_receive(m, o.msg, o.flags);
-                });
+    return with(work.op.msg, FI_MSG | FI_RECV, receive);
   case FI_OP_TRECV:
-    return with(work.op.tagged, FI_TAGGED | FI_RECV,
-                [](WorkMaker &m, Endpoint &, const auto &o) -> ssize_t {
-                  const int rc = check_receive(o.flags);
-                  return rc ? rc : make_receive(m, o.msg, o.flags);
-                });
+    return with(work.op.tagged, FI_TAGGED | FI_RECV, receive);
   case FI_OP_READ:
     return with(work.op.rma, FI_RMA | FI_READ, [](WorkMaker &m, Endpoint &, const auto &o) {
       return make_read(m, o.msg, o.flags);
@@ -135,15 +131,8 @@ ssize_t queue_triggered(Endpoint &endpoint, const fi_triggered_context *context,
             "FI_TRIGGER: threshold.cntr must be a counter of the endpoint's domain\n");
     return -FI_EINVAL;
   }
-  if (const int rc =
-          domain.triggers.queue({*cntr, context->trigger.threshold.threshold}, std::move(work))) {
-    FI_WARN(&provider, FI_LOG_EP_DATA,
-            "FI_TRIGGER: %zu works are queued, the limit (FI_DPDKX_MAX_TRIGGERED_OPS)\n",
-            domain.triggers.limit);
-    return rc;
-  }
-  domain.triggers.run(false);
-  return 0;
+  return util_ext::queue_work(domain, {*cntr, context->trigger.threshold.threshold},
+                              std::move(work));
 }
 
 } // namespace dpdkx

@@ -137,17 +137,14 @@ private:
   static constexpr bool deferred = std::is_base_of_v<op::Deferred, Base>;
 
   int fire() noexcept override {
-    Endpoint &endpoint = endpoint_;
-    begun_ = true;
-    const ssize_t rc = post(endpoint, request_);
-    if (rc == -FI_EAGAIN) {
-      begun_ = false;
-      return -FI_EAGAIN;
-    }
+    const int rc = static_cast<int>(post(endpoint_, request_));
+    if (rc == -FI_EAGAIN)
+      return rc;
     if (rc != 0)
-      fail(static_cast<int>(-rc));
-    endpoint.work_gone();
-    return static_cast<int>(rc);
+      fail(-rc);
+    begun_ = true;
+    endpoint_.work_gone();
+    return rc;
   }
 
   // It could not even begin.

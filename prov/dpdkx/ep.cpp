@@ -95,8 +95,7 @@ int check_info(const fi_info *info) {
 // ---- handles
 
 EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
-    : fid_ep(), endpoint(endpoint),
-      any_source(endpoint.caps_ & FI_DIRECTED_RECV && !endpoint.connection_ ? 0 : FI_ADDR_UNSPEC),
+    : fid_ep(), endpoint(endpoint), any_source(endpoint.source(0)),
       tx_defaults(endpoint.tx_op_flags_), rx_defaults(endpoint.rx_op_flags_) {
   static fi_ops fid_ops = [] {
     auto t = util_ext::all_missing<fi_ops>();

@@ -113,8 +113,10 @@ public:
   Domain &domain() const { return domain_; }
   bool datagrams() const { return type_ == FI_EP_DGRAM; }
   bool may(std::uint64_t caps) const { return (caps_ & caps) == caps; }
-  // The source to receive from: without FI_DIRECTED_RECV it does not count.
-  fi_addr_t source(fi_addr_t src) const { return caps_ & FI_DIRECTED_RECV ? src : FI_ADDR_UNSPEC; }
+  // The source to receive from: without FI_DIRECTED_RECV, or with one peer only, it does not count.
+  fi_addr_t source(fi_addr_t src) const {
+    return caps_ & FI_DIRECTED_RECV && !connection_ ? src : FI_ADDR_UNSPEC;
+  }
   bool selective_send() const { return selective_tx_; }
   bool selective_receive() const { return selective_rx_; }
 

@@ -72,8 +72,7 @@ std::uint64_t Cntr::replace(Value &v, std::uint64_t n) noexcept {
   {
     const std::lock_guard lock(mutex_);
     before = v.load(std::memory_order_relaxed);
-    v.store(n, std::memory_order_release);
-    look_for_works();
+    put(v, n);
   }
   changed();
   return before;
@@ -84,8 +83,7 @@ void Cntr::count_last(Hold<Cntr> hold, int error) noexcept {
   const std::lock_guard lock(self.mutex_); // see in_use()
   const Hold<Cntr> last = std::move(hold); // let go before the lock is
   Value &v = error ? self.errors_ : self.value_;
-  v.store(v.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  self.look_for_works();
+  self.put(v, v.load(std::memory_order_relaxed) + 1);
   self.changed();
 }
 

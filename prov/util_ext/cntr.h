@@ -53,13 +53,14 @@ private:
   void change(Value &v, std::uint64_t n) noexcept {
     {
       const std::lock_guard lock(mutex_);
-      v.store(v.load(std::memory_order_relaxed) + n, std::memory_order_release);
-      look_for_works();
+      put(v, v.load(std::memory_order_relaxed) + n);
     }
     changed();
   }
   std::uint64_t replace(Value &, std::uint64_t n) noexcept; // the value before
-  void look_for_works() noexcept {
+  // Under the lock.
+  void put(Value &v, std::uint64_t n) noexcept {
+    v.store(n, std::memory_order_release);
     if (const std::uint64_t l = level(); l >= queue_.threshold()) [[unlikely]]
       domain_->triggers.reach(queue_, l);
   }

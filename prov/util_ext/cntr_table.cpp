@@ -20,14 +20,10 @@ int CntrTable::add(std::uint64_t key, std::uint64_t value) noexcept {
     to = &found->second;
     if (!(to->rights & FI_REMOTE_WRITE))
       return -FI_EACCES;
-    std::atomic_ref(to->additions).fetch_add(1);
+    Pins::pin(to->additions);
   }
   to->cntr.add(value);
-  // Nobody owns the export any more after the last of them; the table lives on.
-  if (std::atomic_ref(to->additions).fetch_sub(1) == 1 && removing_.load() != 0) {
-    const std::lock_guard lock(mutex_);
-    idle_.notify_all();
-  }
+  pins_.unpin(to->additions, mutex_);
   return 0;
 }
 
@@ -62,9 +58,7 @@ int CntrTable::insert_random(Cntr &cntr, std::uint64_t rights, std::uint64_t &ke
 void CntrTable::withdraw(Keys::iterator key, std::unique_lock<std::mutex> &lock) noexcept {
   const Exports::node_type taken = exports_.extract(key->second);
   keys_.erase(key);
-  ++removing_;
-  idle_.wait(lock, [&] { return std::atomic_ref(taken.mapped().additions).load() == 0; });
-  --removing_;
+  pins_.wait(taken.mapped().additions, lock);
 }
 
 int CntrTable::remove(const Cntr &cntr, std::uint64_t key) noexcept {

@@ -5,10 +5,10 @@
 // counter any more. No lock is held while a counter changes.
 #pragma once
 
+#include "util_ext/pins.h"
+
 #include <rdma/fabric.h>
 
-#include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -39,7 +39,7 @@ private:
   struct Export {
     Cntr &cntr;
     const std::uint64_t rights;
-    std::size_t additions = 0; // that go on; atomic
+    Pins::Count additions = 0; // that go on
   };
   using Exports = std::unordered_map<std::uint64_t, Export>;
   using Keys = std::unordered_multimap<const Cntr *, std::uint64_t>;
@@ -48,8 +48,7 @@ private:
   void withdraw(Keys::iterator, std::unique_lock<std::mutex> &) noexcept;
 
   mutable std::mutex mutex_;
-  std::condition_variable idle_;         // some export has no additions any more
-  std::atomic<std::size_t> removing_{0}; // who waits for that
+  Pins pins_; // additions to exported counters
   Exports exports_;
   Keys keys_;
 };

@@ -56,15 +56,7 @@ int queue(Domain &domain, fi_deferred_work *work) {
   const bool counts = type == FI_OP_CNTR_ADD || type == FI_OP_CNTR_SET;
   if (const int rc = counts ? make_cntr_work(domain, *work, made) : domain.make_work(*work, made))
     return rc;
-  const Triggers::Order order{*trigger, work->threshold, completion, work};
-  if (const int rc = domain.triggers.queue(order, std::move(made))) {
-    const char *const advice = domain.limits.works_advice;
-    FI_WARN(&domain.provider(), FI_LOG_DOMAIN, "deferred work: %zu are queued, the limit%s%s\n",
-            domain.triggers.limit, advice ? "; " : "", advice ? advice : "");
-    return rc;
-  }
-  domain.triggers.run(false);
-  return 0;
+  return queue_work(domain, {*trigger, work->threshold, completion, work}, std::move(made));
 }
 
 int cancel(Domain &domain, const fi_deferred_work *work) {
@@ -81,6 +73,18 @@ int flush(Domain &domain, fid_cntr *cntr) {
 }
 
 } // namespace
+
+int queue_work(Domain &domain, const Triggers::Order &order, std::unique_ptr<Work> work) {
+  if (const int rc = domain.triggers.queue(order, std::move(work))) {
+    const char *const advice = domain.limits.works_advice;
+    FI_WARN(&domain.provider(), FI_LOG_DOMAIN,
+            "triggered operations: %zu are queued, the limit%s%s\n", domain.triggers.limit,
+            advice ? "; " : "", advice ? advice : "");
+    return rc;
+  }
+  domain.triggers.run(false);
+  return 0;
+}
 
 Cntr *counter_of(const Domain &domain, fid_cntr *cntr) {
   if (!cntr || cntr->fid.fclass != FI_CLASS_CNTR)

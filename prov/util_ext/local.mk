@@ -38,6 +38,7 @@ util_ext_sources = \
 	prov/util_ext/mr_table.h \
 	prov/util_ext/object.h \
 	prov/util_ext/ops.h \
+	prov/util_ext/pins.h \
 	prov/util_ext/poll_set.cpp \
 	prov/util_ext/poll_set.h \
 	prov/util_ext/random_key.cpp \

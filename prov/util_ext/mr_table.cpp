@@ -21,7 +21,7 @@ int MrTable::access(std::uint64_t key, std::uint64_t addr, std::size_t len, std:
   if ((r.access & rights) != rights || offset > r.length || len > r.length - offset)
     return -FI_EACCES;
 
-  std::atomic_ref(r.accesses).fetch_add(1);
+  Pins::pin(r.accesses);
   out.table_ = this;
   out.region_ = &r;
   out.offset_ = offset;
@@ -33,11 +33,7 @@ void MrTable::Access::end() noexcept {
   if (!table_)
     return;
   MrTable &table = *std::exchange(table_, nullptr);
-  // Nobody owns the region any more after the last of them; the table lives on.
-  if (std::atomic_ref(region_->accesses).fetch_sub(1) == 1 && table.removing_.load() != 0) {
-    const std::lock_guard lock(table.mutex_);
-    table.idle_.notify_all();
-  }
+  table.pins_.unpin(region_->accesses, table.mutex_);
 }
 
 std::size_t MrTable::Access::pieces(iovec *out, std::size_t max) const noexcept {
@@ -102,13 +98,9 @@ int MrTable::insert_random(Region &r, std::size_t key_size) {
 
 // By then no access can start any more.
 void MrTable::remove(Region &r) noexcept {
-  ++removing_;
-  {
-    std::unique_lock lock(mutex_);
-    regions_.erase(r.key);
-    idle_.wait(lock, [&] { return std::atomic_ref(r.accesses).load() == 0; });
-  }
-  --removing_;
+  std::unique_lock lock(mutex_);
+  regions_.erase(r.key);
+  pins_.wait(r.accesses, lock);
 }
 
 } // namespace util_ext

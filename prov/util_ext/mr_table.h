@@ -5,11 +5,12 @@
 // writes its memory any more.
 #pragma once
 
+#include "util_ext/pins.h"
+
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -33,7 +34,7 @@ struct Region {
   Cntr *read_cntr = nullptr, *write_cntr = nullptr;
   // The table's own.
   std::uint64_t key = 0;
-  std::size_t accesses = 0; // atomic
+  Pins::Count accesses = 0;
 };
 
 class MrTable {
@@ -89,8 +90,7 @@ public:
 
 private:
   std::mutex mutex_;
-  std::condition_variable idle_;         // some region has no accesses any more
-  std::atomic<std::size_t> removing_{0}; // calls of remove(), which wait for that
+  Pins pins_; // accesses to regions
   std::unordered_map<std::uint64_t, Region *> regions_;
 };
 

@@ -99,7 +99,7 @@ void Triggers::reach(WorkQueue &q, std::uint64_t level) noexcept {
 void Triggers::make_ready(WorkQueue &q, Works::node_type node) noexcept {
   Work &w = *node.mapped();
   node.key() = ready_count_++;
-  w.place_ = Work::Place::ready;
+  w.waiting_ = false;
   w.at_ = q.ready_.insert(q.ready_.end(), std::move(node));
   if (!q.listed_)
     list(q, due_list_);
@@ -148,7 +148,6 @@ Work *Triggers::take() noexcept {
   WorkQueue &q = *due_list_.front();
   Works::node_type node = q.ready_.extract(q.ready_.begin());
   Work &w = *node.mapped();
-  w.place_ = Work::Place::firing;
   w.at_ = firing_.insert(firing_.end(), std::move(node));
   w.in_fire_ = true;
   slots_[w.slot_] = nullptr; // can't be cancelled any more
@@ -189,7 +188,6 @@ void Triggers::put_back(Work &w) noexcept {
     return;
   }
   WorkQueue &q = queue_of(w);
-  w.place_ = Work::Place::ready;
   slots_[w.slot_] = &w;
   w.at_ = q.ready_.insert(std::move(node)); // before those that have become ready since
   queued_.fetch_add(1, std::memory_order_relaxed);
@@ -228,7 +226,7 @@ Works::node_type Triggers::remove(Work &w) noexcept {
   WorkQueue &q = queue_of(w);
   queued_.fetch_sub(1, std::memory_order_relaxed);
   give_slot(w.slot_);
-  if (w.place_ == Work::Place::waiting) // the threshold may stay less than it need be
+  if (w.waiting_) // the threshold may stay less than it need be
     return q.waiting_.extract(w.at_);
   Works::node_type node = q.ready_.extract(w.at_);
   if (q.ready_.empty()) {

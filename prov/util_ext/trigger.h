@@ -56,13 +56,11 @@ private:
 
   friend Triggers;
   friend WorkQueue;
-  enum class Place : std::uint8_t { waiting, ready, firing };
-
   const bool ends_later_;
   bool dropped_ = false; // flushed while it was being fired
   bool in_fire_ = false; // stays until fire() has returned, even if it ends before
   bool gone_ = false;    // ... and has
-  Place place_ = Place::waiting;
+  bool waiting_ = true;  // for its counter; else it is ready, or fires
   std::uint32_t slot_ = 0;
   Hold<Cntr> trigger_, completion_;
   Works::iterator at_{};

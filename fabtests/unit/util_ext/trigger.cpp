@@ -194,13 +194,13 @@ void again__leaves_the_order_of_its_counter(void **) {
   Counter c(domain), d(domain);
   Log log;
   int refusals = 2;
-  const auto busy = work([&](Work &) {
+  auto busy = work([&](Work &) {
     if (refusals-- > 0)
       return -FI_EAGAIN;
     log.push_back(1);
     return 0;
   });
-  domain.triggers.queue({*c, 1}, std::move(const_cast<std::unique_ptr<Work> &>(busy)));
+  domain.triggers.queue({*c, 1}, std::move(busy));
   domain.triggers.queue({*c, 2}, noting(log, 2));
   domain.triggers.queue({*d, 1}, noting(log, 3));
   fi_cntr_add(c.cntr, 2);
