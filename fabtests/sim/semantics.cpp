@@ -263,6 +263,31 @@ const Case fence{"semantics__fence", 3, on_each_link([](World &world) {
                    }
                  })};
 
+// What stands before a fence may take its time: a rendezvous that nobody receives, a peer that
+// computes. It is not asked about all the while.
+const Case patient_fence{
+    "semantics__fence_asks_seldom", 3, on_each_link([](World &world) {
+      const auto packets_of_a_second = [&] {
+        world.run_for(20ms);
+        const std::uint64_t before = world.network().counters().sent;
+        world.run_for(1s);
+        return world.network().counters().sent - before;
+      };
+      for (const bool computes : {false, true}) {
+        if (computes)
+          world.compute_until(1, world.now() + 2s);
+        const std::size_t size = computes ? 100 : 200'000;
+        Op &before = world.send(0, 1, bytes_of(size, 1), {.tag = 1});
+        Op &fenced = world.send(0, 1, bytes_of(100, 2), {.tag = 2, .flags = FI_FENCE});
+        CHECK(packets_of_a_second() < 60);
+        CHECK(!fenced.finished());
+        expect_message(world, world.receive(1, size, {.tag = 1}), size, 1);
+        expect_message(world, world.receive(1, 100, {.tag = 2}), 100, 2);
+        expect_ok(world, before);
+        expect_ok(world, fenced);
+      }
+    })};
+
 const Case injected{
     "semantics__inject_copies", 3, on_each_link([](World &world) {
       for (unsigned i = 0; i < 100; ++i) {

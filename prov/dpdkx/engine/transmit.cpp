@@ -293,11 +293,15 @@ void Endpoint::Impl::want_ack_soon(op::Peer &p) {
 }
 
 void Endpoint::Impl::want_probe(op::Peer &p) {
+  constexpr Duration shortest = std::chrono::milliseconds(1), longest = std::chrono::milliseconds(64);
   Conn &c = conn_of(p);
-  Time &probed_at = p.traffic->probed_at;
-  if (probed_at != Time{} && now_ < probed_at + std::chrono::milliseconds(1))
+  op::Traffic &t = *p.traffic;
+  const bool again = t.probed_at != Time{} && t.probed_above == p.tx_processed;
+  if (again && now_ < t.probed_at + t.probe_pause)
     return; // the answer is still to come
-  probed_at = now_;
+  t.probe_pause = again ? std::min(2 * t.probe_pause, longest) : shortest;
+  t.probed_at = now_;
+  t.probed_above = p.tx_processed;
   c.probe = true;
   want_ack(p);
 }

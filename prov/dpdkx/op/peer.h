@@ -72,7 +72,11 @@ struct Traffic {
     return parts_before(mn);
   }
 
-  Time probed_at{}; // when a fence asked last where the peer stands
+  // When a fence asked last where the peer stands, where it stood then, and how long it gets to say
+  // something new.
+  Time probed_at{};
+  MessageNumber probed_above{};
+  Duration probe_pause{};
 
   bool to_send() const { return !pending.empty() || !control.empty() || !streaming.empty(); }
   // Whether the peer owes something: its silence counts then.

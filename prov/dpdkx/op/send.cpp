@@ -255,12 +255,13 @@ bool Messenger::start(Peer &p, TxOp &op) {
   if (held_back(t, op))
     return false;
   if (op.stage == TxStage::queued && (op.flags & FI_FENCE)) {
-    const bool open = !t.requested.empty() || !t.streaming.empty() || !t.streamed.empty() ||
-                      !t.ended.empty() || p.tx_processed != p.tx_next;
-    if (open) {
+    if (p.tx_processed != p.tx_next) {
       outlet_.want_probe(p);
       return false;
     }
+    // The peer tells by itself when these end.
+    if (!t.requested.empty() || !t.streaming.empty() || !t.streamed.empty() || !t.ended.empty())
+      return false;
   }
   if (op.remote)
     return start_remote(p, op);
