@@ -510,6 +510,76 @@ CASE(triggered_operations, .ranks = 1) {
   CHECK_EQ(s.e.tx().next("the cancelled one").err, FI_ECANCELED);
 }
 
+// With FI_TRIGGER as a default, calls that take no flags wait as well; others of the endpoint
+// don't.
+CASE(triggered_by_default, .ranks = 1) {
+  scene s(t);
+  counter trigger(s.e);
+  fid_ep *sends = nullptr, *receives = nullptr;
+  CHECK_OK(fi_ep_alias(s.e.ep(), &sends, FI_TRANSMIT | FI_TRIGGER | FI_COMPLETION));
+  CHECK_OK(fi_ep_alias(s.e.ep(), &receives, FI_RECV | FI_TRIGGER | FI_COMPLETION));
+  const fi_addr_t self = s.e.at(0);
+  const fi_rma_iov place = s.memory.at(0, 0, size), value = s.memory.at(0, value_at, 8);
+  std::array<std::byte, size> into{};
+  const iovec local{s.local.data(), size};
+  std::uint64_t former = 0;
+  const std::vector<std::function<ssize_t(void *)>> calls{
+      [&](void *c) { return fi_recv(receives, into.data(), size, nullptr, FI_ADDR_UNSPEC, c); },
+      [&](void *c) { return fi_send(sends, s.local.data(), size, nullptr, self, c); },
+      [&](void *c) { return fi_trecv(receives, into.data(), size, nullptr, self, 1, 0, c); },
+      [&](void *c) { return fi_tsendv(sends, &local, nullptr, 1, self, 1, c); },
+      [&](void *c) { return fi_recvv(receives, &local, nullptr, 1, self, c); },
+      [&](void *c) { return fi_senddata(sends, into.data(), 1, nullptr, 7, self, c); },
+      [&](void *c) {
+        return fi_write(sends, into.data(), size, nullptr, self, place.addr, place.key, c);
+      },
+      [&](void *c) { return fi_readv(sends, &local, nullptr, 1, self, place.addr, place.key, c); },
+      [&](void *c) {
+        return fi_atomic(sends, &s.operand, 1, nullptr, self, value.addr, value.key, FI_UINT64,
+                         FI_SUM, c);
+      },
+      [&](void *c) {
+        return fi_fetch_atomic(sends, &s.operand, 1, nullptr, &former, nullptr, self, value.addr,
+                               value.key, FI_UINT64, FI_SUM, c);
+      },
+      [&](void *c) {
+        return fi_compare_atomic(sends, &s.operand, 1, nullptr, &s.compared, nullptr, &former,
+                                 nullptr, self, value.addr, value.key, FI_UINT64, FI_CSWAP, c);
+      },
+  };
+  std::vector<fi_triggered_context2> contexts(calls.size());
+  s.value() = 0;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    contexts[i].event_type = FI_TRIGGER_THRESHOLD;
+    contexts[i].trigger.threshold = {trigger.get(), i + 1};
+    CHECK_OK(calls[i](&contexts[i]));
+  }
+  CHECK_CODE(-FI_EINVAL, calls[1](nullptr)); // which counter?
+  // A call on the endpoint itself doesn't wait, nor one that has no context.
+  op plain[3];
+  std::byte small[2]{};
+  s.e.trecv(std::span(small).first(1), 5, plain[0]);
+  s.e.trecv(std::span(small).last(1), 5, plain[1]);
+  s.e.tsend(0, std::span(small).first(1), 5, plain[2]);
+  s.e.tx().wait_ok(plain[2], "a send of the endpoint");
+  CHECK_OK(fi_tinject(sends, small, 1, self, 5));
+  for (int i = 0; i < 2; ++i)
+    s.e.rx().wait_ok(plain[i], "a receive of the endpoint");
+  s.e.tx().expect_empty();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    trigger.add(1);
+    if (i < 6 && i % 2 == 0)
+      continue; // a receive; the send comes next
+    CHECK(s.e.tx().next("what was triggered").context == &contexts[i]);
+    if (i < 6)
+      CHECK(s.e.rx().next("what receives it").context == &contexts[i - 1]);
+  }
+  CHECK_EQ(former, 2 * s.operand);
+  CHECK_EQ(s.value(), 2 * s.operand); // it was not what was compared with
+  CHECK_OK(fi_close(&sends->fid));
+  CHECK_OK(fi_close(&receives->fid));
+}
+
 // Nobody calls libfabric while the chain runs.
 CASE(automatic_progress_runs_chains, .ranks = 1) {
   request r = with_triggers;

@@ -48,6 +48,10 @@ int make_work_of(const Domain &domain, const Op *op, std::uint64_t cap, bool cou
                  std::unique_ptr<util_ext::Work> &made, Make &&make) {
   if (!op)
     return refuse("op", "not null");
+  if (op->flags & FI_TRIGGER) {
+    FI_WARN(&provider, FI_LOG_DOMAIN, "deferred work: FI_TRIGGER: the work waits as it is\n");
+    return -FI_EOPNOTSUPP;
+  }
   Endpoint *endpoint = nullptr;
   if (const int rc = endpoint_of(domain, op->ep, cap, endpoint))
     return rc;
@@ -116,8 +120,8 @@ int Domain::make_work(const fi_deferred_work &work, std::unique_ptr<util_ext::Wo
   }
 }
 
-ssize_t queue_triggered(Endpoint &endpoint, const fi_triggered_context *context,
-                        std::unique_ptr<util_ext::Work> work) {
+template <class Request> ssize_t queue_triggered(Endpoint &endpoint, const Request &request) {
+  const auto *const context = static_cast<const fi_triggered_context *>(request.context);
   if (!context || util_ext::raw(context->event_type) != FI_TRIGGER_THRESHOLD) {
     FI_WARN(&provider, FI_LOG_EP_DATA,
             "FI_TRIGGER: event_type %u; allowed: FI_TRIGGER_THRESHOLD (0)\n",
@@ -131,8 +135,18 @@ ssize_t queue_triggered(Endpoint &endpoint, const fi_triggered_context *context,
             "FI_TRIGGER: threshold.cntr must be a counter of the endpoint's domain\n");
     return -FI_EINVAL;
   }
-  return util_ext::queue_work(domain, {*cntr, context->trigger.threshold.threshold},
-                              std::move(work));
+  WorkMaker maker(endpoint, WorkMaker::Ends::as_always);
+  Request then = request;
+  then.flags &= ~FI_TRIGGER;
+  if (const ssize_t rc = maker.make(then))
+    return rc;
+  return util_ext::queue_work(domain, {*cntr, context->trigger.threshold.threshold}, maker.take());
 }
+
+template ssize_t queue_triggered(Endpoint &, const op::SendRequest &);
+template ssize_t queue_triggered(Endpoint &, const DatagramRequest &);
+template ssize_t queue_triggered(Endpoint &, const op::RmaRequest &);
+template ssize_t queue_triggered(Endpoint &, const op::AtomicRequest &);
+template ssize_t queue_triggered(Endpoint &, const op::ReceiveRequest &);
 
 } // namespace dpdkx

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // Operations of endpoints that wait for a counter: FI_QUEUE_WORK's, and those
-// with FI_TRIGGER. The calls in ep_messages.cpp, ep_rma.cpp and ep_atomic.cpp
-// make their requests as always, and post them to a WorkMaker instead of an
-// endpoint: it copies them, with all that they point to but the data.
+// with FI_TRIGGER (queue_triggered() in ep_data.h). Requests are made as always
+// (ep_messages.cpp, ep_rma.cpp, ep_atomic.cpp) and posted to a WorkMaker instead
+// of an endpoint: it copies them, with all that they point to but the data.
 #pragma once
 
 #include "dpdkx/ep_data.h"
@@ -67,20 +67,6 @@ ssize_t make_compare_atomic(WorkMaker &, const fi_msg_atomic &, const fi_msg_fet
                             const fi_msg_compare &, std::uint64_t given);
 
 ssize_t make_remote_add(WorkMaker &, const fi_op_remote_cntr &);
-
-// A call with FI_TRIGGER: `context` is its fi_triggered_context, `make` makes the work.
-ssize_t trigger(Endpoint &, void *context, auto &&make);
-ssize_t queue_triggered(Endpoint &, const fi_triggered_context *, std::unique_ptr<util_ext::Work>);
-
-ssize_t trigger(Endpoint &endpoint, void *context, auto &&make) {
-  return util_ext::guard([&]() -> ssize_t {
-    WorkMaker maker(endpoint, WorkMaker::Ends::as_always);
-    if (const ssize_t rc = make(maker))
-      return rc;
-    return queue_triggered(endpoint, static_cast<const fi_triggered_context *>(context),
-                           maker.take());
-  });
-}
 
 // ---- the work
 

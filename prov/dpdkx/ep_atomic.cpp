@@ -199,10 +199,6 @@ ssize_t write(fid_ep *ep, const void *buf, std::size_t count, void *, fi_addr_t 
 
 ssize_t writemsg(fid_ep *ep, const fi_msg_atomic *msg, std::uint64_t given) {
   Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
-  if (given & FI_TRIGGER) [[unlikely]]
-    return trigger(endpoint, msg->context, [&](WorkMaker &maker) {
-      return plain_message(maker, *msg, given & ~FI_TRIGGER);
-    });
   return plain_message(endpoint, *msg, given);
 }
 
@@ -237,10 +233,6 @@ ssize_t readwritemsg(fid_ep *ep, const fi_msg_atomic *msg, fi_ioc *resultv, void
                      std::size_t result_count, std::uint64_t given) {
   Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
   const Values result{resultv, result_count};
-  if (given & FI_TRIGGER) [[unlikely]]
-    return trigger(endpoint, msg->context, [&](WorkMaker &maker) {
-      return fetch_message(maker, *msg, result, given & ~FI_TRIGGER);
-    });
   return fetch_message(endpoint, *msg, result, given);
 }
 
@@ -270,10 +262,6 @@ ssize_t compwritemsg(fid_ep *ep, const fi_msg_atomic *msg, const fi_ioc *compare
                      std::uint64_t given) {
   Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
   const Values compare{comparev, compare_count}, result{resultv, result_count};
-  if (given & FI_TRIGGER) [[unlikely]]
-    return trigger(endpoint, msg->context, [&](WorkMaker &maker) {
-      return compare_message(maker, *msg, compare, result, given & ~FI_TRIGGER);
-    });
   return compare_message(endpoint, *msg, compare, result, given);
 }
 

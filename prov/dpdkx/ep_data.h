@@ -129,20 +129,32 @@ inline ssize_t Endpoint::count(const op::CounterRequest &request) {
   return transmit<&engine::Endpoint::count>(request);
 }
 
+// One that is to wait for a counter (FI_TRIGGER): its context says for which.
+template <class Request> ssize_t queue_triggered(Endpoint &, const Request &);
+
+template <class Request>
+inline ssize_t post_now_or_then(Endpoint &endpoint, const Request &request, auto &&now) {
+  return util_ext::guard([&]() -> ssize_t {
+    if (request.flags & FI_TRIGGER) [[unlikely]]
+      return queue_triggered(endpoint, request);
+    return now();
+  });
+}
+
 inline ssize_t post(Endpoint &endpoint, const op::SendRequest &request) {
-  return util_ext::guard([&] { return endpoint.send(request); });
+  return post_now_or_then(endpoint, request, [&] { return endpoint.send(request); });
 }
 
 inline ssize_t post(Endpoint &endpoint, const DatagramRequest &request) {
-  return util_ext::guard([&] { return endpoint.send_datagram(request); });
+  return post_now_or_then(endpoint, request, [&] { return endpoint.send_datagram(request); });
 }
 
 inline ssize_t post(Endpoint &endpoint, const op::RmaRequest &request) {
-  return util_ext::guard([&] { return endpoint.rma(request); });
+  return post_now_or_then(endpoint, request, [&] { return endpoint.rma(request); });
 }
 
 inline ssize_t post(Endpoint &endpoint, const op::AtomicRequest &request) {
-  return util_ext::guard([&] { return endpoint.atomic(request); });
+  return post_now_or_then(endpoint, request, [&] { return endpoint.atomic(request); });
 }
 
 inline ssize_t post(Endpoint &endpoint, const op::CounterRequest &request) {
@@ -154,7 +166,7 @@ inline ssize_t post(SharedRx &srx, const op::ReceiveRequest &request) {
 }
 
 inline ssize_t post(Endpoint &endpoint, const op::ReceiveRequest &request) {
-  return util_ext::guard([&] { return endpoint.receive(request); });
+  return post_now_or_then(endpoint, request, [&] { return endpoint.receive(request); });
 }
 
 // Fills in what iov and count say, then posts. The request is the caller's, not

@@ -110,9 +110,6 @@ template <class Kind, class... Tag> struct Sends {
 
   static ssize_t sendmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
     Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
-    if (given & FI_TRIGGER) [[unlikely]]
-      return trigger(endpoint, msg->context,
-                     [&](WorkMaker &maker) { return message(maker, *msg, given & ~FI_TRIGGER); });
     return message(endpoint, *msg, given);
   }
 
@@ -175,11 +172,9 @@ template <class Handle, class Kind, class... Tag> struct Receives {
   static ssize_t recvmsg(fid_ep *ep, const typename Kind::Message *msg, std::uint64_t given) {
     Handle &handle = Handle::from(ep);
     const fi_addr_t source = handle.source(msg->addr);
-    if constexpr (std::is_same_v<Handle, EndpointHandle>)
-      if (given & FI_TRIGGER) [[unlikely]]
-        return trigger(handle.endpoint, msg->context, [&](WorkMaker &maker) {
-          return message(maker, source, *msg, given & ~FI_TRIGGER);
-        });
+    if constexpr (std::is_same_v<Handle, SharedRxHandle>)
+      if (given & FI_TRIGGER)
+        return -FI_EOPNOTSUPP;
     return message(handle.endpoint, source, *msg, given);
   }
 

@@ -100,10 +100,6 @@ ssize_t readv(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr_
 
 ssize_t readmsg(fid_ep *ep, const fi_msg_rma *msg, std::uint64_t given) {
   Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
-  if (given & FI_TRIGGER) [[unlikely]]
-    return trigger(endpoint, msg->context, [&](WorkMaker &maker) {
-      return read_message(maker, *msg, given & ~FI_TRIGGER);
-    });
   return read_message(endpoint, *msg, given);
 }
 
@@ -122,10 +118,6 @@ ssize_t writev(fid_ep *ep, const iovec *iov, void **, std::size_t count, fi_addr
 
 ssize_t writemsg(fid_ep *ep, const fi_msg_rma *msg, std::uint64_t given) {
   Endpoint &endpoint = EndpointHandle::from(ep).endpoint;
-  if (given & FI_TRIGGER) [[unlikely]]
-    return trigger(endpoint, msg->context, [&](WorkMaker &maker) {
-      return write_message(maker, *msg, given & ~FI_TRIGGER);
-    });
   return write_message(endpoint, *msg, given);
 }
 

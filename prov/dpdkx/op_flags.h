@@ -18,23 +18,25 @@ inline constexpr std::uint64_t levels =
     FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE;
 
 // Defaults that an endpoint may have.
-inline constexpr std::uint64_t tx_defaults = FI_COMPLETION | FI_INJECT | levels;
-inline constexpr std::uint64_t rx_defaults = FI_COMPLETION | FI_MULTI_RECV;
+inline constexpr std::uint64_t tx_defaults = FI_COMPLETION | FI_INJECT | FI_TRIGGER | levels;
+inline constexpr std::uint64_t rx_defaults = FI_COMPLETION | FI_MULTI_RECV | FI_TRIGGER;
 
 // What calls with a flags argument take.
 inline constexpr std::uint64_t sendmsg = tx_defaults | FI_REMOTE_CQ_DATA | FI_FENCE | FI_MORE;
-inline constexpr std::uint64_t recvmsg = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
-inline constexpr std::uint64_t trecvmsg = FI_COMPLETION | FI_MORE | FI_PEEK | FI_CLAIM | FI_DISCARD;
+inline constexpr std::uint64_t recvmsg = rx_defaults | FI_MORE;
+inline constexpr std::uint64_t trecvmsg =
+    FI_COMPLETION | FI_TRIGGER | FI_MORE | FI_PEEK | FI_CLAIM | FI_DISCARD;
 
 // Of an endpoint for datagrams: nobody tells what has become of them.
 inline constexpr std::uint64_t dgram_tx_defaults =
-    FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
+    FI_COMPLETION | FI_INJECT | FI_TRIGGER | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
 inline constexpr std::uint64_t dgram_sendmsg = dgram_tx_defaults | FI_REMOTE_CQ_DATA | FI_MORE;
 
 // The same of fi_rma(3) and fi_atomic(3): there is no receive that they could match. Whatever level
 // a read asks for, it has with its data.
-inline constexpr std::uint64_t readmsg = FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
-                                         FI_DELIVERY_COMPLETE | FI_FENCE | FI_MORE;
+inline constexpr std::uint64_t readmsg = FI_COMPLETION | FI_TRIGGER | FI_INJECT_COMPLETE |
+                                         FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_FENCE |
+                                         FI_MORE;
 inline constexpr std::uint64_t writemsg = readmsg | FI_INJECT | FI_REMOTE_CQ_DATA;
 inline constexpr std::uint64_t fetchmsg = readmsg | FI_INJECT; // which is about operands
 

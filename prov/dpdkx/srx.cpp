@@ -56,7 +56,7 @@ int check_attr(const fi_rx_attr &attr) {
   }
   if (!(kinds(attr.caps) & (FI_MSG | FI_TAGGED)))
     return -FI_EINVAL;
-  return flags::check(attr.op_flags, flags::rx_defaults);
+  return flags::check(attr.op_flags, flags::rx_defaults & ~FI_TRIGGER);
 }
 
 } // namespace

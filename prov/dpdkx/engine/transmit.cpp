@@ -293,7 +293,8 @@ void Endpoint::Impl::want_ack_soon(op::Peer &p) {
 }
 
 void Endpoint::Impl::want_probe(op::Peer &p) {
-  constexpr Duration shortest = std::chrono::milliseconds(1), longest = std::chrono::milliseconds(64);
+  constexpr Duration shortest = std::chrono::milliseconds(1),
+                     longest = std::chrono::milliseconds(64);
   Conn &c = conn_of(p);
   op::Traffic &t = *p.traffic;
   const bool again = t.probed_at != Time{} && t.probed_above == p.tx_processed;
