@@ -7,7 +7,8 @@ dist_check_SCRIPTS += $(devtools)
 TESTS += $(devtools)
 
 EXTRA_DIST += contrib/check contrib/quickstart contrib/lib .ci/run \
-	contrib/devtools/check-format contrib/devtools/check-headers \
+	contrib/devtools/check-archive contrib/devtools/check-format \
+	contrib/devtools/check-headers \
 	contrib/devtools/precompiled.h contrib/devtools/run-fuzz \
 	contrib/devtools/run-tidy contrib/devtools/subbuild \
 	contrib/devtools/tsan.supp
