@@ -4,6 +4,7 @@
 // by a jump; what is counted, what is told, what may be forgotten once it is queued.
 #include "common/case.h"
 #include "common/connected.h"
+#include "common/counter.h"
 #include "common/exposed.h"
 #include "common/forms.h"
 #include "common/settings.h"
@@ -16,7 +17,6 @@
 #include <thread>
 
 #include <rdma/fi_atomic.h>
-#include <rdma/fi_ext_dpdkx.h>
 #include <rdma/fi_trigger.h>
 
 namespace fabtest {
@@ -27,10 +27,7 @@ const request with_triggers{.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI
 
 struct counter {
   owned_fid<fid_cntr> cntr;
-  explicit counter(endpoint &e) {
-    fi_cntr_attr attr{};
-    CHECK_OK(fi_cntr_open(e.domain(), &attr, cntr.out(), nullptr));
-  }
+  explicit counter(endpoint &e) : cntr(open_counter(e)) {}
   [[nodiscard]] fid_cntr *get() const { return cntr.get(); }
   void add(std::uint64_t n) const { CHECK_OK(fi_cntr_add(cntr.get(), n)); }
 };
@@ -420,14 +417,8 @@ CASE(ring_of_remote_adds, .ranks = 3) {
   constexpr std::uint64_t laps = 2000;
   endpoint e(with_triggers);
   e.meet(t);
-  fi_dpdkx_ops_cntr *ops = nullptr;
-  if (fi_open_ops(&e.domain()->fid, FI_DPDKX_OPS_CNTR, 0, reinterpret_cast<void **>(&ops),
-                  nullptr) != 0)
-    skip("the provider has no counters for peers");
   const counter token(e), done(e);
-  std::uint64_t key = 0;
-  CHECK_OK(ops->export_cntr(token.get(), FI_REMOTE_WRITE, FI_KEY_NOTAVAIL, 0, &key));
-  const auto keys = t.exchange(key);
+  const auto keys = t.exchange(export_counter(e, token.get()));
   const int next = (t.rank() + 1) % t.size();
   std::vector<fi_deferred_work> works(laps);
   for (std::uint64_t i = 0; i < laps; ++i) {
@@ -447,10 +438,7 @@ CASE(ring_of_remote_adds, .ranks = 3) {
 // A key that nobody has: the error is counted here, and nothing happens there.
 CASE(remote_add_to_nobody, .ranks = 1) {
   scene s(t);
-  fi_dpdkx_ops_cntr *ops = nullptr;
-  if (fi_open_ops(&s.e.domain()->fid, FI_DPDKX_OPS_CNTR, 0, reinterpret_cast<void **>(&ops),
-                  nullptr) != 0)
-    skip("the provider has no counters for peers");
+  const fi_dpdkx_ops_cntr &ops = counter_ops(s.e);
   const counter trigger(s.e), done(s.e);
   fi_op_remote_cntr o{s.e.ep(), s.e.at(0), 12345, 1, 0, nullptr};
   fi_deferred_work work = armed(1, trigger, &done);
@@ -458,11 +446,11 @@ CASE(remote_add_to_nobody, .ranks = 1) {
   CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &work));
   fi_dpdkx_cntr_limits limits{};
   limits.size = sizeof limits;
-  CHECK_OK(ops->query(s.e.domain(), &limits));
+  CHECK_OK(ops.query(s.e.domain(), &limits));
   CHECK_EQ(limits.triggered_ops, 1u);
   trigger.add(1);
   await_error_count(done.get(), 1);
-  CHECK_OK(ops->query(s.e.domain(), &limits));
+  CHECK_OK(ops.query(s.e.domain(), &limits));
   CHECK_EQ(limits.triggered_ops, 0u);
 }
 

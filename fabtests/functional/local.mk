@@ -12,6 +12,7 @@ libfabtests_la_SOURCES = \
 	fabtests/common/check.cpp fabtests/common/check.h \
 	fabtests/common/completion.cpp fabtests/common/completion.h \
 	fabtests/common/connected.cpp fabtests/common/connected.h \
+	fabtests/common/counter.cpp fabtests/common/counter.h \
 	fabtests/common/endpoint.cpp fabtests/common/endpoint.h \
 	fabtests/common/forms.cpp fabtests/common/forms.h \
 	fabtests/common/hub.cpp fabtests/common/hub.h \
@@ -61,6 +62,7 @@ functional_programs = \
 	fabtests/functional/remote_cntr \
 	fabtests/functional/remote_rights \
 	fabtests/functional/rma \
+	fabtests/functional/schedules \
 	fabtests/functional/settings \
 	fabtests/functional/source \
 	fabtests/functional/srx \
@@ -137,6 +139,10 @@ fabtests_functional_remote_rights_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_remote_rights_LDADD = $(functional_libs)
 fabtests_functional_rma_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_rma_LDADD = $(functional_libs)
+fabtests_functional_schedules_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_schedules_LDADD = $(functional_libs)
+fabtests_functional_schedules_SOURCES = fabtests/functional/schedules.cpp \
+	fabtests/common/schedule.cpp fabtests/common/schedule.h
 fabtests_functional_settings_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_settings_LDADD = $(functional_libs)
 fabtests_functional_source_CPPFLAGS = $(fabtests_cppflags)

@@ -2,6 +2,7 @@
 //
 // fi_dpdkx_cntr(3): counters that peers add to.
 #include "common/case.h"
+#include "common/counter.h"
 #include "common/exposed.h"
 #include "remote_cntr_c.h"
 
@@ -15,34 +16,13 @@ namespace {
 
 const request with_all{.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC, .counted = {FI_WRITE}};
 
-fi_dpdkx_ops_cntr &ops_of(endpoint &e) {
-  fi_dpdkx_ops_cntr *ops = nullptr;
-  const int rc =
-      fi_open_ops(&e.domain()->fid, FI_DPDKX_OPS_CNTR, 0, reinterpret_cast<void **>(&ops), nullptr);
-  if (rc == -FI_ENOSYS)
-    skip("the provider has no FI_DPDKX_OPS_CNTR");
-  CHECK_OK(rc);
-  CHECK(ops->size >= sizeof *ops);
-  return *ops;
-}
-
-owned_fid<fid_cntr> open_counter(endpoint &e) {
-  fi_cntr_attr attr{};
-  attr.wait_obj = FI_WAIT_UNSPEC;
-  fid_cntr *cntr = nullptr;
-  CHECK_OK(fi_cntr_open(e.domain(), &attr, &cntr, nullptr));
-  return owned_fid<fid_cntr>(cntr);
-}
-
 // An endpoint and a counter of each rank, whose keys all know.
 class counted_team {
 public:
   explicit counted_team(team &t, const request &r = with_all)
-      : e(r, "FI_RMA, FI_ATOMIC"), ops(ops_of(e)), cntr(open_counter(e)) {
-    std::uint64_t key = 0;
-    CHECK_OK(ops.export_cntr(cntr.get(), FI_REMOTE_WRITE, FI_KEY_NOTAVAIL, 0, &key));
+      : e(r, "FI_RMA, FI_ATOMIC"), ops(counter_ops(e)), cntr(open_counter(e)) {
     e.meet(t);
-    keys = t.exchange(key);
+    keys = t.exchange(export_counter(e, cntr.get()));
   }
 
   void add(int to, std::uint64_t value, op &o, std::uint64_t flags = FI_COMPLETION,
@@ -229,7 +209,7 @@ CASE(arguments_that_are_refused, .ranks = 1) {
 
 CASE(endpoint_without_write, .ranks = 1) {
   endpoint e({.caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ}, "FI_RMA");
-  fi_dpdkx_ops_cntr &ops = ops_of(e);
+  fi_dpdkx_ops_cntr &ops = counter_ops(e);
   e.meet(t);
   CHECK_CODE(-FI_EOPNOTSUPP, ops.remote_add(e.ep(), e.at(0), 1, 1, 0, nullptr));
 }
@@ -409,7 +389,7 @@ CASE(c_program, .ranks = 1) {
   if (const char *const fault = c_accessors())
     fail(fault);
   endpoint e(with_all, "FI_RMA, FI_ATOMIC");
-  ops_of(e); // or it is skipped
+  counter_ops(e); // or it is skipped
   e.meet(t);
   const owned_fid<fid_cntr> cntr = open_counter(e);
   std::uint64_t key = 0;
