@@ -50,6 +50,12 @@ struct AtomicHow {
   RemoteHow at{};
 };
 
+// What to add to a peer's counter.
+struct CounterHow {
+  std::uint64_t key = 0, value = 1;
+  std::uint64_t flags = 0; // besides FI_COMPLETION
+};
+
 // One completion, as read from the CQ.
 struct Done {
   std::uint64_t flags = 0;
@@ -146,6 +152,14 @@ inline dpdkx::op::AtomicRequest request(const AtomicMemory &here, std::size_t le
           .dest = to,
           .data = how.at.data.value_or(0),
           .flags = flags(how.at) | FI_ATOMIC | (here.result.empty() ? FI_WRITE : FI_READ),
+          .context = context};
+}
+
+inline dpdkx::op::CounterRequest request(fi_addr_t to, const CounterHow &how, void *context) {
+  return {.dest = to,
+          .key = how.key,
+          .value = how.value,
+          .flags = FI_ATOMIC | FI_WRITE | FI_COMPLETION | how.flags,
           .context = context};
 }
 

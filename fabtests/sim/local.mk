@@ -26,6 +26,7 @@ sim_world_sources = \
 sim_case_sources = \
 	fabtests/sim/common/case.cpp \
 	fabtests/sim/common/case.h \
+	fabtests/sim/common/each_link.h \
 	fabtests/sim/common/exchange.cpp \
 	fabtests/sim/common/exchange.h \
 	fabtests/sim/common/matching_model.cpp \
@@ -45,6 +46,7 @@ libsim_la_CPPFLAGS = $(sim_cppflags)
 
 sim_programs = \
 	fabtests/sim/connections \
+	fabtests/sim/counters \
 	fabtests/sim/datagrams \
 	fabtests/sim/delivery \
 	fabtests/sim/failures \
@@ -58,6 +60,9 @@ sim_programs = \
 # Each is made of the file of its name unless it says more.
 fabtests_sim_connections_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_connections_LDADD = libsim.la $(sim_libs)
+fabtests_sim_counters_SOURCES = fabtests/sim/counters.cpp fabtests/sim/counters_order.cpp
+fabtests_sim_counters_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_counters_LDADD = libsim.la $(sim_libs)
 fabtests_sim_datagrams_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_datagrams_LDADD = libsim.la $(sim_libs)
 fabtests_sim_delivery_CPPFLAGS = $(sim_cppflags)

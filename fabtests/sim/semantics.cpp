@@ -3,7 +3,7 @@
 // What each call promises, on either kind of link, with the peer and the
 // network at their least convenient.
 #include "sim/common/case.h"
-#include "sim/common/world.h"
+#include "sim/common/each_link.h"
 
 #include "sim/common/check.h"
 #include "sim/common/payload.h"
@@ -16,24 +16,6 @@ using namespace sim;
 
 // Sizes that go by each way: whole, in parts, by rendezvous.
 constexpr std::size_t sizes[] = {0, 1, 100, 1300, 5'000, 30'000, 200'000};
-
-using Body = void (*)(World &);
-
-// The body in two nodes' world: lossless, lossy and clean, lossy and rough.
-std::function<void(std::uint64_t)> on_each_link(Body body) {
-  return [body](std::uint64_t seed) {
-    for (const int kind : {0, 1, 2}) {
-      World world(seed, setup_for(kind == 0));
-      world.add(2);
-      if (kind == 2)
-        world.network().set_faults(
-            {.loss = 0.05, .duplicate = 0.05, .reorder = 0.05, .corrupt = 0.02});
-      body(world);
-      world.run_for(1s); // what comes too much, comes now
-      CHECK_EQ(world.network().counters().misuse, 0u);
-    }
-  };
-}
 
 void expect_ok(World &world, Op &op) {
   world.wait(op);
@@ -265,28 +247,28 @@ const Case fence{"semantics__fence", 3, on_each_link([](World &world) {
 
 // What stands before a fence may take its time: a rendezvous that nobody receives, a peer that
 // computes. It is not asked about all the while.
-const Case patient_fence{
-    "semantics__fence_asks_seldom", 3, on_each_link([](World &world) {
-      const auto packets_of_a_second = [&] {
-        world.run_for(20ms);
-        const std::uint64_t before = world.network().counters().sent;
-        world.run_for(1s);
-        return world.network().counters().sent - before;
-      };
-      for (const bool computes : {false, true}) {
-        if (computes)
-          world.compute_until(1, world.now() + 2s);
-        const std::size_t size = computes ? 100 : 200'000;
-        Op &before = world.send(0, 1, bytes_of(size, 1), {.tag = 1});
-        Op &fenced = world.send(0, 1, bytes_of(100, 2), {.tag = 2, .flags = FI_FENCE});
-        CHECK(packets_of_a_second() < 60);
-        CHECK(!fenced.finished());
-        expect_message(world, world.receive(1, size, {.tag = 1}), size, 1);
-        expect_message(world, world.receive(1, 100, {.tag = 2}), 100, 2);
-        expect_ok(world, before);
-        expect_ok(world, fenced);
-      }
-    })};
+const Case patient_fence{"semantics__fence_asks_seldom", 3, on_each_link([](World &world) {
+                           const auto packets_of_a_second = [&] {
+                             world.run_for(20ms);
+                             const std::uint64_t before = world.network().counters().sent;
+                             world.run_for(1s);
+                             return world.network().counters().sent - before;
+                           };
+                           for (const bool computes : {false, true}) {
+                             if (computes)
+                               world.compute_until(1, world.now() + 2s);
+                             const std::size_t size = computes ? 100 : 200'000;
+                             Op &before = world.send(0, 1, bytes_of(size, 1), {.tag = 1});
+                             Op &fenced =
+                                 world.send(0, 1, bytes_of(100, 2), {.tag = 2, .flags = FI_FENCE});
+                             CHECK(packets_of_a_second() < 60);
+                             CHECK(!fenced.finished());
+                             expect_message(world, world.receive(1, size, {.tag = 1}), size, 1);
+                             expect_message(world, world.receive(1, 100, {.tag = 2}), 100, 2);
+                             expect_ok(world, before);
+                             expect_ok(world, fenced);
+                           }
+                         })};
 
 const Case injected{
     "semantics__inject_copies", 3, on_each_link([](World &world) {

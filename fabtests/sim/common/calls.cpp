@@ -173,6 +173,22 @@ Op &World::atomic(NodeId from, fi_addr_t to, std::vector<std::byte> operand, con
                 [&] { return post_atomic(op, to, len, how, !compare.empty()); });
 }
 
+// --- Peers' counters
+
+ssize_t World::post_count(Op &op, fi_addr_t to, const CounterHow &how) {
+  return post(op, harness::request(to, how, &op));
+}
+
+Op *World::try_count(NodeId from, fi_addr_t to, const CounterHow &how) {
+  Op &op = new_op(from);
+  return attempt(op, [&] { return post_count(op, to, how); });
+}
+
+Op &World::count(NodeId from, fi_addr_t to, const CounterHow &how) {
+  Op &op = new_op(from);
+  return insist(op, "an add is accepted", [&] { return post_count(op, to, how); });
+}
+
 bool World::is_memory(const std::byte *p, std::size_t n) const {
   return std::ranges::any_of(ops_, [&](const auto &op) {
     const std::byte *first = op->memory.data();

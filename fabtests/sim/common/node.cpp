@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_eq.h>
+#include <utility>
 
 namespace sim {
 
@@ -59,6 +60,7 @@ Node::Node(const Clock &clock, link::sim::Network &network, std::uint32_t index,
   completers_ = {.tx_cq = util_ext::Cq::from(&tx_cq_->fid),
                  .rx_cq = util_ext::Cq::from(&rx_cq_->fid),
                  .regions = &domain_.regions,
+                 .exported = &domain_.exported,
                  .source = setup.source,
                  .source_err = setup.source_err};
   for (Counter &c : counters_) {
@@ -87,6 +89,8 @@ Node::~Node() {
   bool closed = true;
   for (const Counter &c : counters_)
     closed &= fi_close(&c.cntr->fid) == 0;
+  for (fid_cntr *cntr : exported_)
+    closed &= !cntr || fi_close(&cntr->fid) == 0;
   for (fid_cq *cq : {tx_cq_, rx_cq_})
     closed &= fi_close(&cq->fid) == 0;
   if (!closed)
@@ -112,6 +116,28 @@ ssize_t Node::post(const op::AtomicRequest &r) {
   const Entered entered(*this);
   return endpoint_->atomic(r);
 }
+
+ssize_t Node::post(const op::CounterRequest &r) {
+  const Entered entered(*this);
+  return endpoint_->count(r);
+}
+
+std::uint64_t Node::export_counter(std::uint64_t rights) {
+  exported_.push_back(open_cntr(domain_));
+  auto &cntr = *util_ext::Cntr::from(&exported_.back()->fid);
+  CHECK_EQ(domain_.exported.insert(cntr, exported_.size(), rights), 0);
+  return exported_.size();
+}
+
+void Node::revoke_counter(std::uint64_t key) {
+  CHECK_EQ(domain_.exported.remove(*util_ext::Cntr::from(&exported_[key - 1]->fid), key), 0);
+}
+
+void Node::close_counter(std::uint64_t key) {
+  CHECK_EQ(fi_close(&std::exchange(exported_[key - 1], nullptr)->fid), 0);
+}
+
+std::uint64_t Node::counter(std::uint64_t key) const { return fi_cntr_read(exported_[key - 1]); }
 
 Exposed &Node::expose(std::size_t size, std::uint64_t rights) {
   const std::uint64_t key = exposed_.size() + 1;

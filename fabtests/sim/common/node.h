@@ -15,6 +15,7 @@
 #include <list>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace sim {
 
@@ -74,6 +75,7 @@ public:
   ssize_t post(const dpdkx::op::ReceiveRequest &);
   ssize_t post(const dpdkx::op::RmaRequest &);
   ssize_t post(const dpdkx::op::AtomicRequest &);
+  ssize_t post(const dpdkx::op::CounterRequest &);
   int cancel(const void *context);
   // Of an endpoint with a connection, and of one that listens: as Setup::role says.
   int connect(const Address &listener, std::span<const std::byte> data);
@@ -95,6 +97,13 @@ public:
   // Memory that peers may access, by offset, until it is closed or the node ends. Its key is the
   // number of those that this life of the node has exposed, from 1.
   Exposed &expose(std::size_t size, std::uint64_t rights = FI_REMOTE_READ | FI_REMOTE_WRITE);
+
+  // A counter that peers may add to, until it is revoked or the node ends; revoked, its value
+  // stays. Its key is the number of those that this life of the node has exported, from 1.
+  std::uint64_t export_counter(std::uint64_t rights = FI_REMOTE_WRITE);
+  void revoke_counter(std::uint64_t key);
+  void close_counter(std::uint64_t key);
+  std::uint64_t counter(std::uint64_t key) const; // its value
 
   // Takes the oldest completion of either queue. False: there is none. What a peer has done comes
   // without context.
@@ -129,6 +138,7 @@ private:
                           {FI_REMOTE_WRITE, &dpdkx::op::Completers::remote_write_cntr}};
   dpdkx::op::Completers completers_;
   std::list<Exposed> exposed_;
+  std::vector<fid_cntr *> exported_; // by key, from 1; null: closed
   const bool datagrams_;
   ConnectionLog connection_;
   RequestLog requests_;

@@ -13,6 +13,7 @@
 namespace sim {
 
 using harness::AtomicHow;
+using harness::CounterHow;
 using harness::Done;
 using harness::ReceiveHow;
 using harness::RemoteHow;

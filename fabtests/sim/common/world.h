@@ -86,11 +86,15 @@ public:
   Op *try_atomic(NodeId from, fi_addr_t to, std::vector<std::byte> operand, const AtomicHow &,
                  std::vector<std::byte> compare = {},
                  std::function<void(Op &, const Done &)> on_done = {});
+  // To counters that `to` exports.
+  Op &count(NodeId from, fi_addr_t to, const CounterHow &);
+  Op *try_count(NodeId from, fi_addr_t to, const CounterHow &);
   // What peers have done to a node, where they tell it so: FI_REMOTE_CQ_DATA.
   std::function<void(NodeId, const Done &)> on_remote;
   // As the engine answers, with the operation for its completion if it accepts.
   ssize_t post_send(Op &, fi_addr_t to, const SendHow &);
   ssize_t post_receive(Op &, const ReceiveHow &);
+  ssize_t post_count(Op &, fi_addr_t to, const CounterHow &);
   int cancel(Op &);
   // Connections, as the engine answers. A listener's request is one of Node::requests().
   int connect(NodeId from, NodeId listener, std::span<const std::byte> data = {});
