@@ -54,6 +54,7 @@ sim_programs = \
 	fabtests/sim/order \
 	fabtests/sim/random_calls \
 	fabtests/sim/scale \
+	fabtests/sim/schedules \
 	fabtests/sim/semantics \
 	fabtests/sim/threads
 
@@ -77,6 +78,10 @@ fabtests_sim_random_calls_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_random_calls_LDADD = libsim.la $(sim_libs)
 fabtests_sim_scale_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_scale_LDADD = libsim.la $(sim_libs)
+fabtests_sim_schedules_SOURCES = fabtests/sim/schedules.cpp \
+	fabtests/common/schedule.cpp fabtests/common/schedule.h
+fabtests_sim_schedules_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_schedules_LDADD = libsim.la $(sim_libs)
 fabtests_sim_semantics_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_semantics_LDADD = libsim.la $(sim_libs)
 fabtests_sim_threads_CPPFLAGS = $(sim_cppflags)

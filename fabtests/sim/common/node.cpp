@@ -130,7 +130,7 @@ std::uint64_t Node::export_counter(std::uint64_t rights) {
 }
 
 void Node::revoke_counter(std::uint64_t key) {
-  CHECK_EQ(domain_.exported.remove(*util_ext::Cntr::from(&exported_[key - 1]->fid), key), 0);
+  CHECK_EQ(domain_.exported.remove(cntr(key), key), 0);
 }
 
 void Node::close_counter(std::uint64_t key) {

@@ -104,6 +104,11 @@ public:
   void revoke_counter(std::uint64_t key);
   void close_counter(std::uint64_t key);
   std::uint64_t counter(std::uint64_t key) const; // its value
+  util_ext::Cntr &cntr(std::uint64_t key) {
+    return *util_ext::Cntr::from(&exported_[key - 1]->fid);
+  }
+  // What waits for its counters; run by whoever queues works.
+  util_ext::Triggers &triggers() { return domain_.triggers; }
 
   // Takes the oldest completion of either queue. False: there is none. What a peer has done comes
   // without context.
