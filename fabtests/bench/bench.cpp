@@ -220,6 +220,8 @@ int run(const bench_command &b) {
     run_section(r, failed, host_section(b.plan), b);
   if (b.wants("remote"))
     run_section(r, failed, remote_section(b.plan), b);
+  if (b.wants("triggers"))
+    run_section(r, failed, triggers_section(b.plan), b);
   run_devices(r, failed, b);
   print_tables(r);
   const auto verdicts = judge(r);
@@ -249,7 +251,7 @@ int main(int argc, char **argv) {
   app.add_flag("--quick", b.plan.quick, "short, for CI: figures are rough");
   const auto *runs = app.add_option("--runs", b.runs, "how often each contestant runs");
   app.add_option("--sections", b.sections,
-                 "host, remote, memif, veth, remote_veth, jumbo, getinfo, memory")
+                 "host, remote, triggers, memif, veth, remote_veth, jumbo, getinfo, memory")
       ->delimiter(',');
   app.add_option("-o,--output", b.output, "name of the CSV and SVG files, without ending");
   app.add_option("--programs", b.plan.folder, "folder of the measuring programs");

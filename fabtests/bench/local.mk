@@ -7,7 +7,8 @@ bench_programs = \
 	fabtests/bench/floor_shm \
 	fabtests/bench/floor_socket \
 	fabtests/bench/getinfo_cost \
-	fabtests/bench/remote_perf
+	fabtests/bench/remote_perf \
+	fabtests/bench/trigger_perf
 
 bench_common = \
 	fabtests/bench/bench_main.cpp fabtests/bench/bench_main.h \
@@ -33,6 +34,10 @@ fabtests_bench_remote_perf_CPPFLAGS = $(fabtests_cppflags)
 fabtests_bench_remote_perf_LDADD = $(fabtests_libs)
 fabtests_bench_remote_perf_SOURCES = $(bench_common) fabtests/bench/raw_endpoint.h \
 	fabtests/bench/remote_perf.cpp
+
+fabtests_bench_trigger_perf_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_trigger_perf_LDADD = $(fabtests_libs)
+fabtests_bench_trigger_perf_SOURCES = $(bench_common) fabtests/bench/trigger_perf.cpp
 
 fabtests_bench_floor_shm_CPPFLAGS = $(fabtests_cppflags)
 fabtests_bench_floor_shm_LDADD = $(fabtests_libs)

@@ -120,6 +120,14 @@ section remote_section(const plan_options &o) {
   return s;
 }
 
+section triggers_section(const plan_options &o) {
+  section s{"triggers", {}};
+  s.contestants = {provider(o, dpdkx_name, "8"), provider(o, dpdkx_name, "8", "trigger_perf")};
+  append(s.contestants.front().run, {"--what", "latency"});
+  s.contestants.push_back({"floor", program(o, "floor_shm"), true});
+  return s;
+}
+
 section remote_veth_section(const plan_options &o, const namespace_pair &ns) {
   section s{"remote_veth", {}};
   if (!built(o, "floor_dpdk"))

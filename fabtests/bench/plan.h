@@ -35,6 +35,8 @@ struct plan_options {
 section host_section(const plan_options &o);
 // RMA and atomics, and messages to compare them with.
 section remote_section(const plan_options &o);
+// Deferred work, beside messages.
+section triggers_section(const plan_options &o);
 section remote_veth_section(const plan_options &o, const namespace_pair &ns);
 // In two namespaces too: there dpdkx finds no shared memory between its ranks.
 section memif_section(const plan_options &o, const namespace_pair &ns);

@@ -34,6 +34,7 @@ public:
   void host();
   void devices();
   void remote(const std::string &section);
+  void triggers();
 
   std::vector<verdict> verdicts;
 
@@ -84,6 +85,19 @@ void judge_sheet::remote(const std::string &section) {
            r_.median(section, "bandwidth", 1 << 20, us));
 }
 
+void judge_sheet::triggers() {
+  const auto figure = [&](const std::string &what, std::size_t size) {
+    return r_.median("triggers", what, size, us);
+  };
+  const auto message = latency("triggers", 8, us);
+  at_most("triggers remote add", "1.3 x 8 B message", figure("remote_add", 8), times(1.3, message));
+  at_most("triggers hop of a chain", "8 B message + 0.2 us", figure("chain_hop", 8),
+          message ? std::optional(*message + 0.2) : std::nullopt);
+  at_least("triggers fired, M/s", "3", figure("fire_rate", 8), 3.0);
+  at_most("triggers increment below 1 M works, ns", "1.1 x with none",
+          figure("increment", 1'000'000), times(1.1, figure("increment", 0)));
+}
+
 } // namespace
 
 std::vector<verdict> judge(const results &r) {
@@ -92,6 +106,7 @@ std::vector<verdict> judge(const results &r) {
   sheet.devices();
   sheet.remote("remote");
   sheet.remote("remote_veth");
+  sheet.triggers();
   return sheet.verdicts;
 }
 

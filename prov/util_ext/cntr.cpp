@@ -36,6 +36,7 @@ int Cntr::wait_for(std::uint64_t threshold, int timeout) {
     return -FI_ENOSYS;
   const std::uint64_t errors = errors_.load();
   const Deadline deadline(timeout);
+  Wait::Patience patience(wait_, deadline);
   for (;;) {
     if (drives_progress_)
       domain_->progress();
@@ -43,6 +44,8 @@ int Cntr::wait_for(std::uint64_t threshold, int timeout) {
       return 0;
     if (errors_.load() != errors)
       return -FI_EAVAIL;
+    if (patience.left())
+      continue;
     if (deadline.passed())
       return -FI_ETIMEDOUT;
     // A signal handler doesn't end it: fi_cntr(3) knows no such result.

@@ -132,6 +132,7 @@ ssize_t Cq::read_blocking(E *out, std::size_t max, fi_addr_t *src, std::size_t t
   if (!wait_.blocking())
     return -FI_ENOSYS;
   const Deadline deadline(timeout);
+  Wait::Patience patience(wait_, deadline);
   const std::uint64_t mark = wait_.mark();
   for (bool last = false;;) {
     if (threshold <= 1 || last || satisfied(threshold)) {
@@ -146,6 +147,8 @@ ssize_t Cq::read_blocking(E *out, std::size_t max, fi_addr_t *src, std::size_t t
       last = true;
       continue;
     }
+    if (patience.left())
+      continue;
     if (deadline.passed()) {
       last = true;
       continue;

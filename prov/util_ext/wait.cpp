@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "util_ext/wait.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <poll.h>
 #include <sched.h>
@@ -10,6 +11,8 @@
 namespace util_ext {
 
 std::chrono::nanoseconds Deadline::left() const {
+  if (forever_)
+    return std::chrono::nanoseconds::max();
   const auto left = at_ - Clock::now();
   return left.count() > 0 ? left : std::chrono::nanoseconds(0);
 }
@@ -127,14 +130,23 @@ int Wait::Sleeper::sleep(const Deadline &deadline) {
   int rc = 0;
   if (!source || source->arm()) {
     pollfd fds[2] = {{event_->fd(), POLLIN, 0}, {source ? source->fd() : -1, POLLIN, 0}};
-    const auto left = deadline.forever() ? std::chrono::nanoseconds(0) : deadline.left();
+    const auto left = deadline.left();
     const timespec timeout{static_cast<time_t>(left.count() / 1'000'000'000),
                            static_cast<long>(left.count() % 1'000'000'000)};
+    const auto before = Deadline::Clock::now();
     rc = ppoll(fds, 2, deadline.forever() ? nullptr : &timeout, nullptr) < 0 ? -errno : 0;
+    wait_.learn(Deadline::Clock::now() - before);
   }
   if (source)
     source->disarm();
   return rc;
+}
+
+void Wait::learn(std::chrono::nanoseconds slept) noexcept {
+  constexpr std::chrono::nanoseconds little = std::chrono::microseconds(100);
+  const std::uint32_t p = patience_.load(std::memory_order_relaxed);
+  patience_.store(slept < little ? std::min(p * 2, most_patience) : std::max(p / 2, least_patience),
+                  std::memory_order_relaxed);
 }
 
 // The event is cleared before the owner looks: what comes later sets it again.

@@ -14,6 +14,7 @@
 #include "util_ext/domain.h"
 #include "util_ext/event.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -31,7 +32,7 @@ public:
   }
   bool forever() const { return forever_; }
   bool passed() const { return !forever_ && Clock::now() >= at_; }
-  std::chrono::nanoseconds left() const; // not negative
+  std::chrono::nanoseconds left() const; // not negative; forever: the most there is
 
 private:
   const bool forever_;
@@ -98,6 +99,25 @@ public:
     bool woken_ = false;
   };
 
+  // What a caller does before it sleeps, and as long as sleeps have turned out to be short: polls.
+  // To be woken takes tens of microseconds, an answer that is on its way a few.
+  class Patience {
+  public:
+    Patience(const Wait &wait, const Deadline &deadline)
+        : until_(Deadline::Clock::now() + std::min(wait.patience(), deadline.left())),
+          left_(!deadline.passed()) {}
+    bool left() { // the clock is read now and then
+      if (left_ && ++looks_ % 8 == 0)
+        left_ = Deadline::Clock::now() < until_;
+      return left_;
+    }
+
+  private:
+    const Deadline::Clock::time_point until_;
+    unsigned looks_ = 0;
+    bool left_;
+  };
+
   // fi_trywait: 0: the descriptor will become readable, or the condition be
   // signalled, when there is something to do. -FI_EAGAIN: there is already, or
   // `idle()` answered false.
@@ -135,11 +155,18 @@ private:
   void watch_fd();
   bool arm_source();
   void wake() noexcept;
+  // Only a caller that drives what it waits for gains by polling.
+  std::chrono::nanoseconds patience() const noexcept {
+    return std::chrono::nanoseconds(source_ ? patience_.load(std::memory_order_relaxed) : 0);
+  }
+  void learn(std::chrono::nanoseconds slept) noexcept;
 
   Wait &shared_ = *this; // or that of the set
   WaitSource *const source_;
   const fi_wait_obj object_;
   std::atomic<std::uint32_t> watchers_{0}; // sleepers, and one for fd_watched_
+  static constexpr std::uint32_t least_patience = 2'000, most_patience = 50'000;
+  std::atomic<std::uint32_t> patience_{20'000}; // ns; threads that race for it lose a hint
   std::atomic<bool> fd_armed_{false};
   std::atomic<bool> source_armed_{false}; // by try_wait
   std::atomic<std::uint64_t> interrupts_{0}, acknowledged_{0};

@@ -118,6 +118,22 @@ void sleeper__does_not_block_when_the_source_has_something(void **) {
   assert_int_equal(source.armed(), 0);
 }
 
+void patience__ends_at_the_deadline_and_sooner(void **) {
+  fake::Source source;
+  const Wait driven(&source, FI_WAIT_UNSPEC), told(nullptr, FI_WAIT_UNSPEC);
+  assert_false(Wait::Patience(driven, Deadline(0)).left());
+  const auto looks = [](const Wait &wait) {
+    unsigned n = 0;
+    for (Wait::Patience patience(wait, Deadline(-1)); patience.left(); ++n)
+      std::this_thread::yield();
+    return n;
+  };
+  assert_in_range(looks(told), 0, 7); // what it waits for comes from elsewhere
+  const auto start = std::chrono::steady_clock::now();
+  looks(driven);
+  assert_true(std::chrono::steady_clock::now() - start >= 20us);
+}
+
 void open__tells_when_there_are_no_descriptors(void **) {
   rlimit old, none;
   getrlimit(RLIMIT_NOFILE, &old);
@@ -160,6 +176,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(set__is_told_of_its_members_and_nobody_waits_there),
     cmocka_unit_test(sleeper__wakes_on_what_came_before_it_slept),
     cmocka_unit_test(notify__wakes_every_sleeper),
+    cmocka_unit_test(patience__ends_at_the_deadline_and_sooner),
     cmocka_unit_test(sleeper__does_not_block_when_the_source_has_something),
     cmocka_unit_test(open__tells_when_there_are_no_descriptors),
     cmocka_unit_test(sleeper__without_descriptors_does_not_block),
