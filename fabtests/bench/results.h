@@ -29,7 +29,7 @@ struct series {
 
   [[nodiscard]] double median() const;
   [[nodiscard]] double best_tenth() const;
-  [[nodiscard]] bool smaller_is_better() const { return unit == "us"; }
+  [[nodiscard]] bool smaller_is_better() const { return unit == "us" || unit == "ns"; }
 };
 
 double median_of(std::vector<double> values);

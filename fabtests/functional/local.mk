@@ -59,6 +59,7 @@ functional_programs = \
 	fabtests/functional/peek \
 	fabtests/functional/poll \
 	fabtests/functional/progress \
+	fabtests/functional/refusals \
 	fabtests/functional/remote_cntr \
 	fabtests/functional/remote_rights \
 	fabtests/functional/rma \
@@ -130,6 +131,8 @@ fabtests_functional_poll_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_poll_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_progress_LDADD = $(functional_libs)
+fabtests_functional_refusals_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_refusals_LDADD = $(functional_libs)
 fabtests_functional_remote_cntr_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_remote_cntr_CFLAGS = $(AM_CFLAGS) -std=c99 -pedantic
 fabtests_functional_remote_cntr_LDADD = $(functional_libs)

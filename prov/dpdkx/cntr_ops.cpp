@@ -64,13 +64,8 @@ int unexport_cntr(fid_cntr *cntr, std::uint64_t key) {
 // `Owner`: an endpoint, or a WorkMaker.
 template <class Owner> ssize_t add(Owner &owner, const fi_op_remote_cntr &op) {
   const std::uint64_t given = op.flags;
-  if (const int rc = flags::check(given, flags::counting)) {
-    FI_WARN(&provider, FI_LOG_EP_DATA,
-            "remote_add: flags %#llx; allowed: FI_COMPLETION, FI_DELIVERY_COMPLETE, FI_FENCE, "
-            "FI_MORE\n",
-            hex(given));
+  if (const int rc = flags::check(given, flags::counting))
     return rc;
-  }
   return post(owner, op::CounterRequest{.dest = op.addr,
                                         .key = op.cntr_key,
                                         .value = op.value,

@@ -56,11 +56,8 @@ int make_work_of(const Domain &domain, const Op *op, std::uint64_t cap, bool cou
   if (const int rc = endpoint_of(domain, op->ep, cap, endpoint))
     return rc;
   WorkMaker maker(*endpoint, counted ? WorkMaker::Ends::as_counted : WorkMaker::Ends::as_work);
-  if (const ssize_t rc = make(maker, *endpoint, *op)) {
-    FI_WARN(&provider, FI_LOG_DOMAIN, "deferred work: refused, flags %#llx: %s\n",
-            static_cast<unsigned long long>(op->flags), fi_strerror(static_cast<int>(-rc)));
+  if (const ssize_t rc = make(maker, *endpoint, *op))
     return static_cast<int>(rc);
-  }
   made = maker.take();
   return 0;
 }

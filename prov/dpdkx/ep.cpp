@@ -80,10 +80,14 @@ int check_info(const fi_info *info) {
   }
   if (const int rc = check_format(info->addr_format))
     return rc;
-  if (info->ep_attr->tx_ctx_cnt > 1 ||
-      (info->ep_attr->rx_ctx_cnt > 1 &&
-       (datagrams || info->ep_attr->rx_ctx_cnt != FI_SHARED_CONTEXT)))
-    return -FI_EINVAL; // neither scalable nor shared ones, but for receives
+  const std::size_t tx = info->ep_attr->tx_ctx_cnt, rx = info->ep_attr->rx_ctx_cnt;
+  if (tx > 1 || (rx > 1 && (datagrams || rx != FI_SHARED_CONTEXT))) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "tx_ctx_cnt %zu, rx_ctx_cnt %zu; allowed: 1, and FI_SHARED_CONTEXT for receives of "
+            "other endpoints than FI_EP_DGRAM\n",
+            tx, rx);
+    return -FI_EINVAL;
+  }
   if (const int rc = flags::check(info->tx_attr->op_flags,
                                   datagrams ? flags::dgram_tx_defaults : flags::tx_defaults))
     return rc;

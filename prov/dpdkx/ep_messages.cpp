@@ -174,7 +174,7 @@ template <class Handle, class Kind, class... Tag> struct Receives {
     const fi_addr_t source = handle.source(msg->addr);
     if constexpr (std::is_same_v<Handle, SharedRxHandle>)
       if (given & FI_TRIGGER)
-        return -FI_EOPNOTSUPP;
+        return flags::refuse(FI_TRIGGER, flags::recvmsg & ~FI_TRIGGER);
     return message(handle.endpoint, source, *msg, given);
   }
 

@@ -86,8 +86,11 @@ int control(struct fid *f, int command, void *arg) {
 
 int Endpoint::set_default_flags(EndpointHandle &handle, std::uint64_t given) {
   const std::uint64_t direction = given & (FI_TRANSMIT | FI_RECV);
-  if (direction != FI_TRANSMIT && direction != FI_RECV)
+  if (direction != FI_TRANSMIT && direction != FI_RECV) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "default flags; allowed: with one of FI_TRANSMIT, FI_RECV\n");
     return -FI_EINVAL;
+  }
   given &= ~direction;
   const bool transmit = direction == FI_TRANSMIT;
   const std::uint64_t tx = type_ == FI_EP_DGRAM ? flags::dgram_tx_defaults : flags::tx_defaults;

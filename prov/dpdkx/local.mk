@@ -43,6 +43,7 @@ face_sources = \
 	prov/dpdkx/listener.h \
 	prov/dpdkx/nic.cpp \
 	prov/dpdkx/nic.h \
+	prov/dpdkx/op_flags.cpp \
 	prov/dpdkx/op_flags.h \
 	prov/dpdkx/own_address.cpp \
 	prov/dpdkx/own_address.h \

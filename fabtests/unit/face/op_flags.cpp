@@ -42,11 +42,13 @@ static void op_flags__nothing_is_matched_by_rma(void **) {
 
 // Its data are the completion, and come from elsewhere.
 static void op_flags__a_read_has_neither_level_nor_injection(void **) {
-  assert_int_equal(flags::of_read(flags::tx_defaults | FI_FENCE, true), FI_COMPLETION | FI_FENCE);
+  assert_int_equal(flags::of_read(flags::tx_defaults | FI_FENCE, true),
+                   FI_COMPLETION | FI_TRIGGER | FI_FENCE);
   assert_int_equal(flags::of_read(FI_DELIVERY_COMPLETE, true), 0);
   assert_int_equal(flags::of_read(0, false), FI_COMPLETION);
   // A fetch has operands.
-  assert_int_equal(flags::of_fetch(flags::tx_defaults, true), FI_COMPLETION | FI_INJECT);
+  assert_int_equal(flags::of_fetch(flags::tx_defaults, true),
+                   FI_COMPLETION | FI_TRIGGER | FI_INJECT);
   assert_int_equal(flags::check_atomic(FI_INJECT | FI_FENCE, flags::fetchmsg), 0);
   assert_int_equal(flags::check_atomic(FI_TAGGED, flags::fetchmsg), -FI_EOPNOTSUPP);
   assert_int_equal(flags::check(FI_DELIVERY_COMPLETE | FI_MORE, flags::readmsg), 0);
