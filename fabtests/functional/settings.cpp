@@ -58,24 +58,13 @@ answer ask(const fi_info *hints) {
   return {rc, provider_lines(output.stop())};
 }
 
-void expect_line(const answer &a, std::initializer_list<std::string> parts,
-                 where at = where::current()) {
-  if (a.lines.size() != 1)
-    fail(fmt::format("{} lines in the log, expected 1: {}", a.lines.size(),
-                     fmt::join(a.lines, " | ")),
-         at);
-  for (const auto &part : parts)
-    if (a.lines[0].find(part) == std::string::npos)
-      fail(fmt::format("'{}' is not in the log line: {}", part, a.lines[0]), at);
-}
-
 void expect_refusal(const char *name, const char *value, const std::string &allowed,
                     const char *at_fault = nullptr) {
   const environment set{{name, value}};
   const answer a = ask(make_hints({}).get());
   CHECK_EQ(a.rc, -FI_ENODATA);
-  expect_line(
-      a, {"<warn>", std::string(name) + ": ", at_fault ? at_fault : value, "allowed: ", allowed});
+  expect_line(a.lines, {"<warn>", std::string(name) + ": ", at_fault ? at_fault : value,
+                        "allowed: ", allowed});
 }
 
 } // namespace
@@ -110,7 +99,7 @@ CASE(unknown_names_are_told_once, .ranks = 1) {
   const environment set{{"FI_DPDKX_DEVCE", "eth0"}};
   const answer first = ask(make_hints({}).get());
   CHECK_EQ(first.rc, 0);
-  expect_line(first, {"<warn>", "FI_DPDKX_DEVCE=eth0", "allowed: "});
+  expect_line(first.lines, {"<warn>", "FI_DPDKX_DEVCE=eth0", "allowed: "});
   const answer second = ask(make_hints({}).get());
   CHECK_EQ(second.rc, 0);
   CHECK_EQ(second.lines.size(), 0u);
@@ -123,7 +112,7 @@ CASE(whoever_names_no_provider, .ranks = 1) {
   const environment unknown{{"FI_DPDKX_DEVCE", "eth0"}, {"FI_DPDKX_TX_SIZE", "0"}};
   CHECK_EQ(ask(nullptr).lines.size(), 0u);
   const environment offer{{"FI_DPDKX_OFFER", "maybe"}};
-  expect_line(ask(nullptr), {"<warn>", "FI_DPDKX_OFFER: 'maybe'", "allowed: yes or no"});
+  expect_line(ask(nullptr).lines, {"<warn>", "FI_DPDKX_OFFER: 'maybe'", "allowed: yes or no"});
 }
 
 } // namespace fabtest
