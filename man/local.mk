@@ -1,1 +1,1 @@
-dist_man_MANS += man/fi_dpdkx.7 man/fi_dpdkx_cntr.3
+dist_man_MANS += man/fi_dpdkx.7 man/fi_dpdkx_cntr.3 man/fi_dpdkx_emulation.3

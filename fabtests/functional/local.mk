@@ -44,6 +44,7 @@ functional_programs = \
 	fabtests/functional/crash \
 	fabtests/functional/deferred \
 	fabtests/functional/dgram \
+	fabtests/functional/emulation \
 	fabtests/functional/ep \
 	fabtests/functional/eq \
 	fabtests/functional/fork \
@@ -100,6 +101,10 @@ fabtests_functional_deferred_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_deferred_LDADD = $(functional_libs)
 fabtests_functional_dgram_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_dgram_LDADD = $(functional_libs)
+fabtests_functional_emulation_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_emulation_LDADD = $(functional_libs) libdpdkx-emulation.la
+fabtests_functional_emulation_SOURCES = fabtests/functional/emulation.cpp \
+	fabtests/common/schedule.cpp fabtests/common/schedule.h
 fabtests_functional_ep_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_ep_LDADD = $(functional_libs)
 fabtests_functional_eq_CPPFLAGS = $(fabtests_cppflags)

@@ -8,6 +8,8 @@ util_ext_sources = \
 	prov/util_ext/chunk_queue.h \
 	prov/util_ext/cntr.cpp \
 	prov/util_ext/cntr.h \
+	prov/util_ext/cntr_ops.cpp \
+	prov/util_ext/cntr_ops.h \
 	prov/util_ext/cntr_table.cpp \
 	prov/util_ext/cntr_table.h \
 	prov/util_ext/completion.h \
