@@ -130,6 +130,15 @@ std::vector<std::byte> atomic(Input &in, const Known &known) {
   return encoded(f, f.len);
 }
 
+std::vector<std::byte> add(Input &in, const Known &known) {
+  AddFrame f;
+  f.mn = number(in, known);
+  f.flags = in.byte() & frame_flag::want_processed;
+  f.key = in.byte() % 10;
+  f.value = in.word();
+  return encoded(f, 0);
+}
+
 std::vector<std::byte> connection(Input &in, const Known &known) {
   ConnectionFrame f;
   const std::uint8_t how = in.byte();
@@ -145,9 +154,9 @@ std::vector<std::byte> connection(Input &in, const Known &known) {
 
 std::vector<std::byte> forged_frame(Input &in, const Known &known) {
   using Forge = std::vector<std::byte> (*)(Input &, const Known &);
-  static constexpr Forge forges[] = {message, segment,    rts,        cts,          rdata,
-                                     fin,     write,      write,      read,         status,
-                                     atomic,  connection, connection, write_request};
+  static constexpr Forge forges[] = {message, segment,    rts,        cts,          rdata,  fin,
+                                     write,   write,      read,       status,       atomic, add,
+                                     add,     connection, connection, write_request};
   return forges[in.byte() % std::size(forges)](in, known);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// Frames as a peer could send them: about memory, about messages that are under way, and about
-// connections.
+// Frames as a peer could send them: about memory and counters, about messages that are under way,
+// and about connections.
 #pragma once
 
 #include "dpdkx/base/seq.h"

@@ -4,15 +4,17 @@
 // third has made, or by datagrams, while datagrams come in
 // that the input has made: of whole cloth, or from what they have just sent,
 // with checksums repaired, so that they get as far as they can. Both expose
-// memory to each other, and close it again. Whatever comes, nothing may crash,
-// leak or hang, memory that was not given to the engine, or is not registered any
-// more, is not touched, and an operation completes once.
+// memory and counters to each other, and close them again. Whatever comes, nothing
+// may crash, leak or hang, memory that was not given to the engine, or is not
+// registered any more, is not touched, a counter changes by nothing but an add that
+// names it while it may be added to, and an operation completes once.
 //
 // The input is a series of commands, see Fuzz::step().
 #include "fuzz/forged_frame.h"
 #include "fuzz/input.h"
 #include "sim/common/world.h"
 
+#include "dpdkx/base/log.h"
 #include "dpdkx/op/atomic.h"
 #include "dpdkx/wire/packet.h"
 #include "harness/forwarding_port.h"
@@ -21,6 +23,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
+#include <set>
+#include <utility>
 
 namespace {
 
@@ -51,31 +56,41 @@ private:
 class Fuzz {
 public:
   Fuzz(std::span<const std::uint8_t> bytes) : in_(bytes), how_(in_.byte()), world_(1, setup()) {
-    world_.add(2);
+    world_.add();
+    if (stranger_)
+      world_.add_stranger();
+    else
+      world_.add();
     if (connects())
       world_.add(Role::listener);
     world_.on_remote = [](NodeId, const Done &) {}; // forged ones tell anything
     for (NodeId id = 0; id < 2; ++id)
       expose(id);
+    if (how_ & 0x40)
+      world_.network().set_faults({.loss = 0.1, .duplicate = 0.1, .reorder = 0.1});
     world_.set_hook([this](const link::sim::Departure &d) {
       NodeId to = 0;
       while (d.to != World::address_of(to))
         ++to;
-      note(to, d.bytes);
       auto &last = seen_[to];
       if (last.size() == most_seen)
         last.erase(last.begin());
       last.emplace_back(d.bytes.begin(), d.bytes.end());
-      return rewrite_ ? rewrite_(d) : link::sim::Verdict{};
+      const auto verdict = rewrite_ ? rewrite_(d) : link::sim::Verdict{};
+      each_frame(d.bytes, [this, to](const wire::Frame &f) { note(to, f); });
+      return verdict;
     });
     begin();
   }
 
   void run() {
-    for (unsigned steps = 0; steps < 200 && !in_.empty(); ++steps)
+    for (unsigned steps = 0; steps < 200 && !in_.empty(); ++steps) {
       step();
+      check_counters();
+    }
     rewrite_ = nullptr;
     world_.run_for(5s); // whatever is left times out
+    check_counters();
     for (NodeId id = 0; id < world_.size(); ++id)
       if (world_.alive(id))
         world_.close(id);
@@ -86,10 +101,12 @@ private:
   static constexpr std::size_t most_seen = 16;
   static constexpr NodeId listener = 2;
 
-  // Of the first byte: the link, and what is spoken.
+  // Of the first byte: the link, what is spoken, how, and on what network.
   bool lossless() const { return how_ % 4 == 3; }
   bool connects() const { return (how_ >> 2) % 4 == 1; }
   bool datagrams() const { return (how_ >> 2) % 4 == 2; }
+  // Node 1 is in no address book until it is introduced: nobody sends to it.
+  bool reaches(NodeId from) const { return world_.alive(from) && !(from == 0 && stranger_); }
 
   // Enough of it for every timeout several times; of more nothing new comes, but hours of turns.
   void wait(Duration d) {
@@ -104,6 +121,11 @@ private:
     if (connects())
       s.role = Role::connection;
     s.backlog = 2;
+    if (how_ & 0x20) {
+      s.config.pull = false;
+      s.config.rendezvous_host = s.config.rendezvous_device = 2000;
+      s.source_err = true;
+    }
     s.wrap = [this](std::unique_ptr<link::Port> port) {
       return std::make_unique<GuardedPull>(std::move(port), world_);
     };
@@ -123,8 +145,9 @@ private:
         answer_request(0, 0);
       world_.run_for(1ms);
     }
-    world_.try_receive(1, 100);
-    world_.try_send(0, 1, bytes_of(100, 1));
+    const NodeId from = stranger_ ? 1 : 0;
+    world_.try_receive(1 - from, 100);
+    world_.try_send(from, 1 - from, bytes_of(100, 1));
     world_.run_for(1ms);
   }
 
@@ -133,7 +156,7 @@ private:
     const NodeId node = command >> 7;
     if (connects() && command % 64 >= 48)
       return connect_step(node);
-    switch (command % 24) {
+    switch (command % 30) {
     case 0:
     case 1:
       return send(node);
@@ -176,6 +199,17 @@ private:
     case 21:
     case 22:
       return transfer(node);
+    case 23:
+    case 24:
+      return count(node);
+    case 25:
+      return change_counter(node);
+    case 26:
+      return introduce();
+    case 27:
+      return claim(node);
+    case 28:
+      return atomic(node);
     default:
       return restart(node);
     }
@@ -184,7 +218,7 @@ private:
   // --- The valid conversation
 
   void send(NodeId from) {
-    if (!world_.alive(from))
+    if (!reaches(from))
       return;
     static constexpr std::size_t sizes[] = {0, 8, 1000, 3000, 20'000, 70'000};
     static constexpr std::uint64_t flags[] = {0,        FI_DELIVERY_COMPLETE, FI_MATCH_COMPLETE,
@@ -205,7 +239,7 @@ private:
 
   // A message that is waited for, or comes before.
   void transfer(NodeId from) {
-    if (!world_.alive(0) || !world_.alive(1))
+    if (!reaches(from) || !world_.alive(1 - from))
       return;
     static constexpr std::size_t sizes[] = {1000, 5000, 20'000, 70'000};
     const std::uint8_t how = in_.byte();
@@ -241,7 +275,48 @@ private:
     h.flags = flags[(how >> 4) % std::size(flags)];
     if (datagrams())
       h.flags &= FI_MULTI_RECV;
-    keep(world_.try_receive(at, sizes[in_.byte() % std::size(sizes)], h));
+    Op *const op = world_.try_receive(at, sizes[in_.byte() % std::size(sizes)], h);
+    keep(op);
+    if (op && h.flags & FI_CLAIM)
+      claims_.push_back({op, h.tag});
+  }
+
+  // A message that has come is claimed; what has been is received, or is not wanted after all.
+  void claim(NodeId node) {
+    const std::uint8_t how = in_.byte();
+    if (claims_.empty()) {
+      if (reaches(1 - node) && world_.alive(node) && !datagrams())
+        claim_next(node, how);
+      return;
+    }
+    const auto at = claims_.begin() + how % static_cast<int>(claims_.size());
+    const auto [op, tag] = *at;
+    if (!op->finished())
+      return;
+    claims_.erase(at);
+    if (!op->ok())
+      return;
+    op->done.clear();
+    const std::uint64_t flags = how & 128 ? FI_CLAIM | FI_DISCARD : FI_CLAIM;
+    const ssize_t rc = world_.post_receive(*op, {.tag = tag, .flags = flags});
+    CHECK(rc == 0 || rc == -FI_EAGAIN || rc == -FI_EINVAL); // its sender may be gone, and the rest
+  }
+
+  void claim_next(NodeId at, std::uint8_t how) {
+    static constexpr std::size_t sizes[] = {8, 3000, 20'000, 70'000};
+    const std::optional<std::uint64_t> tag = how & 1;
+    const std::size_t size = sizes[how >> 1 & 3];
+    keep(world_.try_send(1 - at, at, bytes_of(size, how), {.tag = tag}));
+    world_.run_for(1us * in_.byte());
+    Op *const op = world_.try_receive(at, size, {.tag = tag, .flags = FI_PEEK | FI_CLAIM});
+    if (op)
+      claims_.push_back({op, tag});
+  }
+
+  void introduce() {
+    if (!std::exchange(stranger_, false))
+      return;
+    world_.introduce(1);
   }
 
   // --- Connections
@@ -286,14 +361,25 @@ private:
 
   static constexpr std::size_t region_size = 40'000;
 
-  void expose(NodeId id) { regions_[id] = &world_.node(id).expose(region_size); }
+  void expose(NodeId id) {
+    regions_[id] = &world_.node(id).expose(region_size);
+    export_counter(id, FI_REMOTE_WRITE);
+    export_counter(id, FI_REMOTE_READ);
+  }
 
   void reopen(NodeId id) {
     if (!world_.alive(id) || datagrams())
       return;
+    const std::uint8_t how = in_.byte();
+    if (how & 2 && reaches(1 - id)) { // while it is being read, or written
+      const RemoteHow all{.key = regions_[id]->key()};
+      keep(how & 4 ? world_.try_read(1 - id, id, region_size, all)
+                   : world_.try_write(1 - id, id, bytes_of(region_size, how), all));
+      world_.run_for(1us * in_.byte());
+    }
     regions_[id]->close_for_good();
-    if (in_.byte() & 1)
-      expose(id);
+    if (how & 1)
+      regions_[id] = &world_.node(id).expose(region_size);
   }
 
   // Mostly within the region, or about its end.
@@ -313,7 +399,7 @@ private:
   }
 
   void rma(NodeId from) {
-    if (!world_.alive(from) || datagrams())
+    if (!reaches(from) || datagrams())
       return;
     static constexpr std::size_t sizes[] = {0, 8, 130, 1400, 3000, 20'000, 40'000, 40'001};
     static constexpr std::uint64_t flags[] = {0, FI_DELIVERY_COMPLETE, FI_FENCE, FI_INJECT};
@@ -330,12 +416,21 @@ private:
   }
 
   void atomic(NodeId from) {
-    if (!world_.alive(from) || datagrams())
+    if (!reaches(from) || datagrams())
       return;
-    static constexpr fi_op ops[] = {FI_SUM, FI_ATOMIC_WRITE, FI_ATOMIC_READ, FI_CSWAP};
-    static constexpr fi_datatype types[] = {FI_UINT8, FI_UINT64, FI_DOUBLE, FI_LONG_DOUBLE_COMPLEX};
     const std::uint8_t how = in_.byte();
-    AtomicHow h{.op = ops[how & 3], .datatype = types[how >> 2 & 3], .fetch = (how & 16) != 0};
+    AtomicHow h{.op = static_cast<fi_op>(in_.byte() % (dpdkx::op::op_diff + 1)),
+                .datatype =
+                    static_cast<fi_datatype>(in_.byte() % (dpdkx::op::datatype_float8_e5m2 + 1)),
+                .fetch = (how & 1) != 0};
+    using dpdkx::op::AtomicKind;
+    const bool compares = h.op >= FI_CSWAP && h.op <= FI_MSWAP;
+    h.fetch |= h.op == FI_ATOMIC_READ;
+    if (!dpdkx::op::atomic_defined(h.op, h.datatype,
+                                   compares  ? AtomicKind::compare
+                                   : h.fetch ? AtomicKind::fetch
+                                             : AtomicKind::plain))
+      return;
     const std::size_t element = dpdkx::op::atomic_size(h.datatype);
     const std::size_t size = (1 + (how >> 5)) % (dpdkx::op::max_atomic / element + 1) * element;
     if (size == 0)
@@ -343,10 +438,58 @@ private:
     h.at = place(1 - from, size);
     h.at.targets = h.at.pieces = 1;
     std::vector<std::byte> compare;
-    if (h.op == FI_CSWAP)
+    if (compares)
       compare = bytes_of(size, 1);
-    h.fetch |= h.op == FI_ATOMIC_READ;
     keep(world_.try_atomic(from, 1 - from, bytes_of(size, how), h, compare));
+  }
+
+  // --- Counters
+
+  struct Counter {
+    std::uint64_t key;
+    bool writable;              // not revoked, and with that right
+    std::uint64_t stays_at = 0; // where it is not
+  };
+
+  void export_counter(NodeId id, std::uint64_t rights) {
+    counters_[id].push_back(
+        {world_.node(id).export_counter(rights), (rights & FI_REMOTE_WRITE) != 0});
+  }
+
+  void count(NodeId from) {
+    if (!reaches(from) || datagrams())
+      return;
+    static constexpr std::uint64_t flags[] = {0, FI_DELIVERY_COMPLETE, FI_FENCE, 0};
+    const std::uint8_t how = in_.byte();
+    keep(world_.try_count(from, 1 - from,
+                          {.key = how % 10u, .value = how, .flags = flags[how >> 6]}));
+  }
+
+  void change_counter(NodeId id) {
+    const std::uint8_t how = in_.byte();
+    auto &counters = counters_[id];
+    if (!world_.alive(id))
+      return;
+    if (how % 4 < 2)
+      return export_counter(id, how & 4 ? FI_REMOTE_WRITE : FI_REMOTE_READ);
+    if (counters.empty())
+      return;
+    const auto at = counters.begin() + (how >> 2) % static_cast<int>(counters.size());
+    if (how % 4 == 2) {
+      world_.node(id).close_counter(at->key);
+      counters.erase(at);
+    } else if (at->writable) {
+      at->stays_at = world_.node(id).counter(at->key);
+      at->writable = false;
+      world_.node(id).revoke_counter(at->key);
+    }
+  }
+
+  void check_counters() {
+    for (const NodeId id : {0, 1})
+      for (const Counter &c : counters_[id])
+        if (!c.writable || !asked_[id].contains(c.key))
+          CHECK_EQ(world_.node(id).counter(c.key), c.stays_at);
   }
 
   void keep(Op *op) {
@@ -369,9 +512,13 @@ private:
         expose(id);
       return;
     }
-    if (id != listener)
+    if (id != listener) {
       regions_[id] = nullptr;
+      counters_[id].clear();
+      asked_[id].clear();
+    }
     std::erase_if(ops_, [id](const Op *op) { return op->node == id; });
+    std::erase_if(claims_, [id](const Claim &c) { return c.op->node == id; });
     if (in_.byte() & 1)
       world_.kill(id);
     else
@@ -390,6 +537,7 @@ private:
       bytes[2] |= std::byte{wire::packet_flag::checksummed};
       wire::seal(bytes);
     }
+    each_frame(bytes, [this, to](const wire::Frame &f) { note_add(to, f); });
     const NodeId from = connects() && in_.byte() % 4 == 0 ? listener : to == 0 ? 1 : 0;
     world_.network().inject(World::address_of(from), World::address_of(to), bytes, 1us);
   }
@@ -433,8 +581,8 @@ private:
     inject(to, std::move(bytes));
   }
 
-  // What a node has been sent: the newest message number, connection and names of operations.
-  void note(NodeId to, std::span<const std::byte> datagram) {
+  static void each_frame(std::span<const std::byte> datagram,
+                         const std::function<void(const wire::Frame &)> &what) {
     const auto header = wire::decode_header(datagram);
     wire::AckBlock ack;
     if (!header || header->type != wire::PacketType::data ||
@@ -442,10 +590,17 @@ private:
       return;
     wire::Frame f;
     while (wire::decode_frame(datagram, f) == wire::FrameResult::frame)
-      note(to, f);
+      what(f);
   }
 
+  void note_add(NodeId to, const wire::Frame &f) {
+    if (f.type == wire::FrameType::add)
+      asked_[to].insert(f.add.key);
+  }
+
+  // What a node has been sent: the newest message number, connection and names of operations.
   void note(NodeId to, const wire::Frame &f) {
+    note_add(to, f);
     const auto operation = [&](wire::OpId id) {
       auto &known = operations_;
       if (std::ranges::find(known, id) != known.end())
@@ -477,6 +632,9 @@ private:
     case wire::FrameType::atomic:
       number_[to] = f.atomic.mn;
       return operation(f.atomic.reader);
+    case wire::FrameType::add:
+      number_[to] = f.add.mn;
+      return;
     case wire::FrameType::connect:
     case wire::FrameType::accept:
     case wire::FrameType::ready:
@@ -537,8 +695,16 @@ private:
   Input in_;
   const std::uint8_t how_;
   World world_;
+  bool stranger_ = (how_ & 0x10) && !connects();
+  struct Claim {
+    Op *op;
+    std::optional<std::uint64_t> tag;
+  };
   std::vector<Op *> ops_;
+  std::vector<Claim> claims_;                   // asked for, or made
   Exposed *regions_[2] = {};                    // the one exposed last; null: none in this life
+  std::vector<Counter> counters_[2];            // that are open
+  std::set<std::uint64_t> asked_[3];            // keys of adds that each has been sent in this life
   dpdkx::MessageNumber number_[3];              // of messages sent to each
   std::uint64_t connection_ = 0;                // the last one's id
   std::vector<wire::OpId> operations_;          // named last
@@ -557,6 +723,8 @@ extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv) {
   static char schedule[] = "-entropic=0", length[] = "-len_control=0", most[] = "-max_len=1000";
   arguments.insert(arguments.begin() + 1, {schedule, length, most});
   arguments.push_back(nullptr);
+  // What would be told is made, and nobody reads it.
+  dpdkx::set_log_sink([](dpdkx::LogLevel, std::string_view) {});
   *argc = static_cast<int>(arguments.size()) - 1;
   *argv = arguments.data();
   return 0;

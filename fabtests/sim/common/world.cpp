@@ -199,13 +199,20 @@ void World::turn(NodeId id) {
 }
 
 // An engine that asks again and again for turns in which it does nothing is at
-// fault: its deadline() doesn't move, or its turn() says that it did something.
+// fault: its deadline() doesn't move, or its turn() says that it did something, and
+// yet nothing comes or goes.
 void World::note_spinning(NodeId id, unsigned did) {
   Slot &slot = slots_[id];
   const bool pointless = did == 0 && node(id).deadline() <= now();
   slot.empty_turns = pointless ? slot.empty_turns + 1 : 0;
   if (slot.empty_turns > 10'000)
     FAIL("node {}: deadline() stays in the past, turn() does nothing\n{}", id, dump());
+  const auto s = node(id).endpoint().statistics();
+  const std::uint64_t packets = s.rx_packets + s.tx_packets;
+  slot.busy_turns = did != 0 && packets == slot.packets ? slot.busy_turns + 1 : 0;
+  slot.packets = packets;
+  if (slot.busy_turns > 10'000)
+    FAIL("node {}: turn() is busy, and nothing comes or goes\n{}", id, dump());
 }
 
 void World::drain(NodeId id) {

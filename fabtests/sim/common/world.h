@@ -130,7 +130,8 @@ private:
     unsigned life = 0;
     Time wake_at = asleep, last_turn{}, computes_until{};
     Duration pause{}; // between turns that do nothing though there is something to do
-    unsigned empty_turns = 0;
+    unsigned empty_turns = 0, busy_turns = 0;
+    std::uint64_t packets = 0; // that had come and gone by its last turn
   };
   struct Wake {
     Time at;

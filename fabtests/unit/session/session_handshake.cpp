@@ -552,6 +552,18 @@ void mtu__black_holes_are_found_in_either_direction(void **) {
     }
 }
 
+// Nobody who follows the protocol tries less than every path carries, and nobody is believed.
+void mtu__is_never_less_than_any_path_carries(void **) {
+  for (const std::uint32_t padding : {4u, 100u, wire::min_datagram - 137, wire::min_datagram}) {
+    Side a(1, 1), b(2, 2);
+    Message confirm = confirm_of(a, b, start);
+    confirm.hello.padding = padding;
+    const std::uint32_t carried = size_of(confirm);
+    b.hear(confirm, a, start);
+    assert_int_equal(b.session->max_datagram(), carried < wire::min_datagram ? 1472 : carried);
+  }
+}
+
 // One lost confirm is no black hole.
 void mtu__loss_is_not_a_black_hole(void **) {
   for (unsigned losses = 1; losses <= 3; ++losses) {
@@ -627,6 +639,7 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(mtu__is_the_smaller_sides),
     cmocka_unit_test(mtu__first_confirm_and_welcome_fill_the_frame),
     cmocka_unit_test(mtu__black_holes_are_found_in_either_direction),
+    cmocka_unit_test(mtu__is_never_less_than_any_path_carries),
     cmocka_unit_test(mtu__loss_is_not_a_black_hole),
     cmocka_unit_test(mtu__lossless_links_are_believed),
     cmocka_unit_test(fail__is_the_end),

@@ -72,6 +72,25 @@ void silence__is_probed_before_it_is_death(void **) {
   assert_in_range(p.probes, 6, 8);
 }
 
+// Whoever has confirmed and not spoken since is asked by a handshake, not probed: no deadline says
+// otherwise, and stays in the past.
+void silence__of_who_has_not_proven_itself_is_not_probed(void **) {
+  Side a(1, 1), b(2, 2);
+  b.hear(confirm_of(a, b, start), a, start);
+  b.session->set_waiting(true, start);
+  Time now = start;
+  for (;;) {
+    b.session->on_time(now);
+    b.say(now);
+    assert_false(b.session->probe_due(now));
+    if (b.session->state() == State::dead)
+      break;
+    assert_true(b.session->deadline() > now);
+    now = b.session->deadline();
+  }
+  assert_true(now == start + timeout);
+}
+
 void peer__that_answers_probes_lives_for_ever(void **) {
   Pair p;
   p.a.session->set_waiting(true, start);
@@ -228,6 +247,7 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(silence__of_a_peer_nobody_waits_for_means_nothing),
     cmocka_unit_test(silence__counts_from_when_the_waiting_began),
     cmocka_unit_test(silence__is_probed_before_it_is_death),
+    cmocka_unit_test(silence__of_who_has_not_proven_itself_is_not_probed),
     cmocka_unit_test(peer__that_answers_probes_lives_for_ever),
     cmocka_unit_test(peer__that_sends_is_not_probed),
     cmocka_unit_test(peer__that_does_not_acknowledge_dies_by_time_not_by_tries),

@@ -6,6 +6,7 @@
 #include "dpdkx/wire/handshake.h"
 #include "dpdkx/wire/packet.h"
 
+#include <algorithm>
 #include <rapidcheck.h>
 #include <vector>
 
@@ -199,7 +200,7 @@ inline wire::Hello hello() {
   for (std::uint8_t &b : h.address.ip)
     b = bits(0xff);
   h.address.port = u16();
-  h.max_datagram = u32();
+  h.max_datagram = std::max(u32(), wire::min_datagram);
   h.credit_limit = u32();
   h.first_pn = {u32()};
   h.first_mn = {u32()};
@@ -218,7 +219,7 @@ inline wire::Challenge challenge() {
   c.peer_token = wire::Token{u64()};
   c.attempt = u32();
   c.cookie = bytes<16>();
-  c.max_datagram = u32();
+  c.max_datagram = std::max(u32(), wire::min_datagram);
   c.key = bytes<16>();
   return c;
 }

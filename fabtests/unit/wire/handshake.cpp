@@ -99,6 +99,21 @@ void hello__refuses_what_names_nobody(void **) {
   assert_false(decode(d, o));
 }
 
+// Frames are made to fit into the smallest: with less there would be no room for their heads.
+void handshake__refuses_links_that_carry_too_little(void **) {
+  std::vector<std::byte> d(hello_size);
+  Challenge c;
+  c.incarnation = Incarnation{1};
+  for (const std::uint32_t size : {0u, 65u, min_datagram - 1, min_datagram, 65'535u}) {
+    Hello h = valid();
+    h.max_datagram = c.max_datagram = size;
+    encode(d.data(), h);
+    assert_int_equal(decode(d, h), size >= min_datagram);
+    encode(d.data(), c);
+    assert_int_equal(decode(std::span(d).first(challenge_size), c), size >= min_datagram);
+  }
+}
+
 void challenge_and_reset__refuse_what_names_nobody(void **) {
   std::vector<std::byte> d(challenge_size);
   Challenge c;
@@ -132,6 +147,7 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(reset__comes_back),
     cmocka_unit_test(hello__skips_extensions_it_does_not_know),
     cmocka_unit_test(hello__refuses_what_names_nobody),
+    cmocka_unit_test(handshake__refuses_links_that_carry_too_little),
     cmocka_unit_test(challenge_and_reset__refuse_what_names_nobody),
     cmocka_unit_test(bodies__survive_anything),
     cmocka_unit_test(challenge__is_not_larger_than_its_hello),

@@ -9,7 +9,8 @@ namespace {
 
 // UDP payloads that common paths carry, over IPv4 and over IPv6: jumbo frames, Ethernet, Ethernet
 // in a tunnel, the least of IPv6, the least of IPv4.
-constexpr std::uint32_t common_sizes[] = {8972, 8952, 4052, 1472, 1452, 1422, 1232, 548};
+constexpr std::uint32_t common_sizes[] = {8972, 8952, 4052, 1472,
+                                          1452, 1422, 1232, wire::min_datagram};
 
 } // namespace
 

@@ -110,10 +110,11 @@ void Session::adopt(const wire::Hello &h, Time known_at) {
 }
 
 // A padded packet shows what the path carries. Never more than before: a
-// delayed one may have been sent before the path was found to carry less.
+// delayed one may have been sent before the path was found to carry less. Nor does anybody try
+// less than all paths carry: frames might not fit.
 void Session::limit_datagram(const wire::Hello &h) {
   const std::uint32_t carried = handshake_size + h.padding;
-  if (h.padding == 0 || carried >= max_datagram_)
+  if (h.padding == 0 || carried >= max_datagram_ || carried < wire::min_datagram)
     return;
   max_datagram_ = carried;
   path_limited_ = true;

@@ -87,8 +87,9 @@ Time Session::deadline() const {
     t = std::min({t, window_->tx.deadline(rtt_, p), stuck_at()});
   }
   if (waits()) {
+    const bool probes = !in_flight() && !unproven_; // as probe_due() says
     const Duration step = p.peer_timeout / probes_before_death;
-    t = std::min(t, silent_since() + (in_flight() ? p.peer_timeout : step * (probes_ + 1)));
+    t = std::min(t, silent_since() + (probes ? step * (probes_ + 1) : p.peer_timeout));
   }
   return t;
 }

@@ -74,7 +74,8 @@ bool decode(std::span<const std::byte> in, Hello &h) {
   bytes::get_into(p + 68, h.attempt);
   std::memcpy(h.key.data(), p + 72, h.key.size());
   std::memcpy(h.cookie.data(), p + 88, h.cookie.size());
-  if (h.version_min > h.version_max || h.incarnation == Incarnation::none || h.token == Token::none)
+  if (h.version_min > h.version_max || h.incarnation == Incarnation::none ||
+      h.token == Token::none || h.max_datagram < min_datagram)
     return false;
   return skip_extensions(in.subspan(hello_size), h.padding);
 }
@@ -108,7 +109,7 @@ bool decode(std::span<const std::byte> in, Challenge &c) {
   std::memcpy(c.key.data(), p + 56, c.key.size());
   std::uint32_t padding;
   return c.version_min <= c.version_max && c.incarnation != Incarnation::none &&
-         skip_extensions(in.subspan(challenge_size), padding);
+         c.max_datagram >= min_datagram && skip_extensions(in.subspan(challenge_size), padding);
 }
 
 std::byte *encode(std::byte *out, const Reset &r) {

@@ -14,6 +14,9 @@ namespace dpdkx::wire {
 using Cookie = std::array<std::byte, 16>;
 using KeyDigest = std::array<std::byte, 16>; // of the job's authentication key; zeros: none
 
+// What links and paths of sessions carry at least: the UDP payload that any IPv4 path does.
+inline constexpr std::uint32_t min_datagram = 548;
+
 namespace feature { // what the sender understands beyond version 1
 inline constexpr std::uint64_t none = 0;
 inline constexpr std::uint64_t rma = 1;         // frames write, write_request, read, status
@@ -32,10 +35,10 @@ struct Hello {
   Token token = Token::none;                        // for the peer to put into its packets
   std::uint32_t attempt = 0; // hello, confirm: names this try at a handshake; welcome: echoes it
   Address address;           // the sender's own name
-  std::uint32_t max_datagram = 0; // what the sender's link can carry, bytes
-  std::uint32_t credit_limit = 0; // first credit, see AckBlock
-  PacketNumber first_pn;          // the sender's first packet number
-  MessageNumber first_mn;         // the sender's first message number
+  std::uint32_t max_datagram = min_datagram; // what the sender's link can carry, bytes
+  std::uint32_t credit_limit = 0;            // first credit, see AckBlock
+  PacketNumber first_pn;                     // the sender's first packet number
+  MessageNumber first_mn;                    // the sender's first message number
   KeyDigest key{};
   Cookie cookie{};           // confirm: from the challenge; else zeros
   std::uint32_t padding = 0; // bytes of the padding extension, its head of 4 included: 0 or 4...
@@ -49,7 +52,7 @@ struct Challenge {
   Token peer_token = Token::none;                   // from the hello
   std::uint32_t attempt = 0;                        // from the hello
   Cookie cookie{};
-  std::uint32_t max_datagram = 0; // what the sender's link can carry, bytes
+  std::uint32_t max_datagram = min_datagram; // what the sender's link can carry, bytes
   KeyDigest key{};
 };
 
