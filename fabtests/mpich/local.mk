@@ -1,5 +1,5 @@
 # MPICH's own tests on dpdkx. "build" makes MPICH, once, outside of this tree; no
-# other target does.
+# other target does. Its folder util has no tests, but what all of them are linked to.
 
 MPICH_TESTS = attr coll comm datatype errhan group info init part pt2pt rma topo
 
