@@ -114,7 +114,10 @@ CASE(deferred_work, .ranks = 1) {
   o.msg.iov_count = 0;
   o.flags = FI_MULTI_RECV;
   expect(-FI_ENOSYS, {"FI_MULTI_RECV"}, queue);
+  fi_op_rma rma{};
+  rma.ep = e.ep();
   work.op_type = FI_OP_WRITE;
+  work.op.rma = &rma;
   expect(-FI_ENOSYS, {"capability"}, queue);
 }
 
