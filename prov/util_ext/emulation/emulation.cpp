@@ -146,9 +146,9 @@ template <class Msg, class Piece, class Target> struct CopiedAccess : Copied<Msg
   std::vector<Target> targets;
 };
 
-using Tagged = Copied<fi_msg_tagged, iovec>;
-using Rma = CopiedAccess<fi_msg_rma, iovec, fi_rma_iov>;
-using Atomic = CopiedAccess<fi_msg_atomic, fi_ioc, fi_rma_ioc>;
+Copied<fi_msg_tagged, iovec> copied(const fi_msg_tagged &m) { return m; }
+CopiedAccess<fi_msg_rma, iovec, fi_rma_iov> copied(const fi_msg_rma &m) { return m; }
+CopiedAccess<fi_msg_atomic, fi_ioc, fi_rma_ioc> copied(const fi_msg_atomic &m) { return m; }
 
 struct Values {
   Values(const fi_ioc *from, void **from_desc, std::size_t n)
@@ -183,54 +183,32 @@ int Emulation::make_work(const fi_deferred_work &work, std::unique_ptr<Work> &ma
     return 0;
   };
   fid_ep *const ep = transport.ep();
+  // What one call starts with a message and flags.
+  const auto message = [&](const auto *o, auto *call, std::uint64_t flags, bool accesses) {
+    if (const int rc = check(*this, o))
+      return rc;
+    return make(accesses ? o->msg.addr : FI_ADDR_UNSPEC,
+                [ep, call, m = copied(o->msg), f = o->flags | flags](void *context) mutable {
+                  const auto msg = m.get(context);
+                  return call(ep, &msg, f);
+                });
+  };
   switch (raw(work.op_type)) {
-  case FI_OP_TSEND: {
-    const fi_op_tagged *o = work.op.tagged;
-    if (const int rc = check(*this, o))
-      return rc;
-    return make(FI_ADDR_UNSPEC, [ep, m = Tagged(o->msg), f = o->flags](void *context) mutable {
-      const fi_msg_tagged msg = m.get(context);
-      return fi_tsendmsg(ep, &msg, f | told);
-    });
-  }
-  case FI_OP_TRECV: {
-    const fi_op_tagged *o = work.op.tagged;
-    if (const int rc = check(*this, o))
-      return rc;
-    return make(FI_ADDR_UNSPEC, [ep, m = Tagged(o->msg), f = o->flags](void *context) mutable {
-      const fi_msg_tagged msg = m.get(context);
-      return fi_trecvmsg(ep, &msg, f | told);
-    });
-  }
+  case FI_OP_TSEND:
+    return message(work.op.tagged, fi_tsendmsg, told, false);
+  case FI_OP_TRECV:
+    return message(work.op.tagged, fi_trecvmsg, told, false);
   case FI_OP_READ:
-  case FI_OP_WRITE: {
-    const fi_op_rma *o = work.op.rma;
-    if (const int rc = check(*this, o))
-      return rc;
-    if (raw(work.op_type) == FI_OP_READ)
-      return make(o->msg.addr, [ep, m = Rma(o->msg), f = o->flags](void *context) mutable {
-        const fi_msg_rma msg = m.get(context);
-        return fi_readmsg(ep, &msg, f | told);
-      });
-    return make(o->msg.addr, [ep, m = Rma(o->msg), f = o->flags](void *context) mutable {
-      const fi_msg_rma msg = m.get(context);
-      return fi_writemsg(ep, &msg, f | delivered);
-    });
-  }
-  case FI_OP_ATOMIC: {
-    const fi_op_atomic *o = work.op.atomic;
-    if (const int rc = check(*this, o))
-      return rc;
-    return make(o->msg.addr, [ep, m = Atomic(o->msg), f = o->flags](void *context) mutable {
-      const fi_msg_atomic msg = m.get(context);
-      return fi_atomicmsg(ep, &msg, f | delivered);
-    });
-  }
+    return message(work.op.rma, fi_readmsg, told, true);
+  case FI_OP_WRITE:
+    return message(work.op.rma, fi_writemsg, delivered, true);
+  case FI_OP_ATOMIC:
+    return message(work.op.atomic, fi_atomicmsg, delivered, true);
   case FI_OP_FETCH_ATOMIC: {
     const fi_op_fetch_atomic *o = work.op.fetch_atomic;
     if (const int rc = check(*this, o))
       return rc;
-    return make(o->msg.addr, [ep, m = Atomic(o->msg), f = o->flags,
+    return make(o->msg.addr, [ep, m = copied(o->msg), f = o->flags,
                               r = Values(o->fetch.msg_iov, o->fetch.desc, o->fetch.iov_count)](
                                  void *context) mutable {
       const fi_msg_atomic msg = m.get(context);
@@ -241,7 +219,7 @@ int Emulation::make_work(const fi_deferred_work &work, std::unique_ptr<Work> &ma
     const fi_op_compare_atomic *o = work.op.compare_atomic;
     if (const int rc = check(*this, o))
       return rc;
-    return make(o->msg.addr, [ep, m = Atomic(o->msg), f = o->flags,
+    return make(o->msg.addr, [ep, m = copied(o->msg), f = o->flags,
                               c = Values(o->compare.msg_iov, o->compare.desc, o->compare.iov_count),
                               r = Values(o->fetch.msg_iov, o->fetch.desc, o->fetch.iov_count)](
                                  void *context) mutable {
