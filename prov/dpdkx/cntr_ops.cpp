@@ -5,8 +5,6 @@
 #include "dpdkx/provider.h"
 #include "util_ext/cntr_ops.h"
 
-#include <cstring>
-
 namespace dpdkx {
 
 namespace {
@@ -55,17 +53,7 @@ fi_dpdkx_ops_cntr cntr_ops{sizeof(fi_dpdkx_ops_cntr), export_cntr, unexport_cntr
 ssize_t make_remote_add(WorkMaker &maker, const fi_op_remote_cntr &op) { return add(maker, op); }
 
 int open_domain_ops(struct fid *, const char *name, std::uint64_t flags, void **ops, void *) {
-  if (!name || !ops)
-    return -FI_EINVAL;
-  if (std::strcmp(name, FI_DPDKX_OPS_CNTR) != 0)
-    return -FI_ENOSYS;
-  if (flags) {
-    FI_WARN(&provider, FI_LOG_DOMAIN, "fi_open_ops(\"%s\"): flags %#llx; allowed: 0\n", name,
-            static_cast<unsigned long long>(flags));
-    return -FI_EINVAL;
-  }
-  *ops = &cntr_ops;
-  return 0;
+  return util_ext::open_cntr_ops(provider, cntr_ops, name, flags, ops);
 }
 
 } // namespace dpdkx

@@ -76,4 +76,19 @@ int query_cntrs(const Domain &self, fi_dpdkx_cntr_limits *out) {
   return 0;
 }
 
+int open_cntr_ops(const fi_provider &provider, fi_dpdkx_ops_cntr &table, const char *name,
+                  std::uint64_t flags, void **ops) {
+  if (!name || !ops)
+    return -FI_EINVAL;
+  if (std::strcmp(name, FI_DPDKX_OPS_CNTR) != 0)
+    return -FI_ENOSYS;
+  if (flags) {
+    FI_WARN(&provider, FI_LOG_DOMAIN, "fi_open_ops(\"%s\"): flags %#llx; allowed: 0\n", name,
+            hex(flags));
+    return -FI_EINVAL;
+  }
+  *ops = &table;
+  return 0;
+}
+
 } // namespace util_ext

@@ -19,4 +19,8 @@ int export_cntr(const fi_provider &provider, fid_cntr *, std::uint64_t access,
 int unexport_cntr(const fi_provider &provider, fid_cntr *, std::uint64_t key);
 int query_cntrs(const Domain &, fi_dpdkx_cntr_limits *);
 
+// fi_open_ops of a domain that has that table.
+int open_cntr_ops(const fi_provider &provider, fi_dpdkx_ops_cntr &table, const char *name,
+                  std::uint64_t flags, void **ops);
+
 } // namespace util_ext

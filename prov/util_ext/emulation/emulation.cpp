@@ -11,8 +11,6 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
-#include <cstring>
-
 namespace util_ext::emulation {
 
 namespace {
@@ -301,12 +299,7 @@ int query(fid_domain *domain, fi_dpdkx_cntr_limits *limits) {
 int open_ops(struct fid *, const char *name, std::uint64_t flags, void **ops, void *) {
   static fi_dpdkx_ops_cntr table{sizeof(fi_dpdkx_ops_cntr), export_one, unexport_one, remote_add,
                                  query};
-  if (!name || !ops || flags)
-    return -FI_EINVAL;
-  if (std::strcmp(name, FI_DPDKX_OPS_CNTR) != 0)
-    return -FI_ENOSYS;
-  *ops = &table;
-  return 0;
+  return open_cntr_ops(log_as(), table, name, flags, ops);
 }
 
 fi_ops *Emulation::fid_ops() {
