@@ -5,6 +5,7 @@
 #include "sim/common/case.h"
 #include "sim/common/each_link.h"
 #include "sim/common/exchange.h"
+#include "sim/common/open_ops.h"
 
 #include "sim/common/check.h"
 #include "sim/common/payload.h"
@@ -18,10 +19,10 @@ using namespace sim;
 
 // What one node does at the other, nobody waiting for any of it. Each add adds 1, so that the
 // counter's value is the number of the last one.
-class Sequence {
+class Sequence : private OpenOps {
 public:
   Sequence(World &world, NodeId from, NodeId to)
-      : world_(world), random_(world.random()), from_(from), to_(to),
+      : OpenOps(world), world_(world), random_(world.random()), from_(from), to_(to),
         memory_(world.node(to).expose(memory_size)), key_(world.node(to).export_counter()) {
     std::ranges::fill(memory_.span(sums_at, sizeof(std::uint64_t)), std::byte{0});
   }
@@ -60,7 +61,7 @@ public:
 
   void finish() {
     check();
-    CHECK_EQ(open_, 0u);
+    CHECK_EQ(open(), 0u);
     CHECK_EQ(applied_, adds_.size());
     CHECK(memory_.margins_untouched());
   }
@@ -84,17 +85,6 @@ private:
            .targets = random_.between(1, 3)};
     place_ += size;
     return true;
-  }
-
-  void when_done(Op &op, std::function<void(const Op &)> then = {}) {
-    ++open_;
-    op.on_done = [this, then = std::move(then)](Op &o, const Done &d) {
-      if (d.err != 0)
-        FAIL("an operation fails: err {}\n{}", d.err, world_.dump());
-      --open_;
-      if (then)
-        then(o);
-    };
   }
 
   void add() {
@@ -192,7 +182,6 @@ private:
   std::uint64_t applied_ = 0, checked_ = 0; // adds seen applied, operations seen in place
   std::uint64_t numbers_ = 0, sums_ = 0;
   std::size_t place_ = first_place;
-  unsigned open_ = 0;
 };
 
 // Two nodes at each other, and one at itself.

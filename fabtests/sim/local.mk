@@ -33,6 +33,7 @@ sim_case_sources = \
 	fabtests/sim/common/matching_model.h \
 	fabtests/sim/common/memory_model.cpp \
 	fabtests/sim/common/memory_model.h \
+	fabtests/sim/common/open_ops.h \
 	fabtests/sim/common/recorder.h \
 	fabtests/sim/common/remote_traffic.cpp \
 	fabtests/sim/common/remote_traffic.h \

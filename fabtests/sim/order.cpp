@@ -8,6 +8,7 @@
 #include "sim/common/world.h"
 
 #include "sim/common/check.h"
+#include "sim/common/open_ops.h"
 #include "sim/common/payload.h"
 
 #include <set>
@@ -19,10 +20,10 @@ using namespace sim;
 constexpr Faults rough{.loss = 0.05, .duplicate = 0.05, .reorder = 0.05, .corrupt = 0.05};
 
 // What one node does at the other.
-class Direction {
+class Direction : private OpenOps {
 public:
   Direction(World &world, NodeId from, NodeId to)
-      : world_(world), random_(world.random()), from_(from), to_(to),
+      : OpenOps(world), world_(world), random_(world.random()), from_(from), to_(to),
         memory_(world.node(to).expose(large_at(large_slots))), model_(small) {
     std::ranges::fill(memory_.span(0, small), std::byte{0});
     for (unsigned i = 0; i < large_slots; ++i)
@@ -52,7 +53,7 @@ public:
   }
 
   void check() const {
-    CHECK_EQ(open_, 0u);
+    CHECK_EQ(open(), 0u);
     CHECK(std::ranges::equal(memory_.span(0, small), model_.bytes()));
     CHECK(memory_.margins_untouched());
   }
@@ -74,17 +75,6 @@ private:
   }
 
   using Bytes = std::vector<std::byte>;
-  void when_done(Op &op, std::function<void(const Op &)> then) {
-    ++open_;
-    op.on_done = [this, then = std::move(then)](Op &o, const Done &d) {
-      if (d.err != 0)
-        FAIL("an operation fails: err {}\n{}", d.err, world_.dump());
-      --open_;
-      if (then)
-        then(o);
-    };
-  }
-
   // --- What is short enough to be ordered with everything
 
   void write() {
@@ -254,7 +244,6 @@ private:
   std::vector<unsigned> free_; // slots
   std::set<std::uint64_t> received_;
   std::uint64_t numbers_ = 0;
-  unsigned open_ = 0;
 };
 
 // Two nodes at each other, and one at itself.
