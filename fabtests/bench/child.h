@@ -19,7 +19,6 @@ struct child_result {
   int status = -1; // as of wait(2); -1: ended because time was up
   std::string out, err;
   std::chrono::duration<double> took{};
-  std::chrono::duration<double> processor{}; // of that, user and system time
 };
 
 child_result run_child(const command &c, std::chrono::seconds limit);
