@@ -9,12 +9,19 @@
 
 namespace fabtest {
 
-owned_fid<fid_cntr> open_counter(endpoint &e, fi_wait_obj wait = FI_WAIT_UNSPEC);
+owned_fid<fid_cntr> open_counter(fid_domain *domain, fi_wait_obj wait = FI_WAIT_UNSPEC);
+inline owned_fid<fid_cntr> open_counter(const endpoint &e, fi_wait_obj wait = FI_WAIT_UNSPEC) {
+  return open_counter(e.domain(), wait);
+}
 
 // Skips the case where the provider has no counters for peers.
-fi_dpdkx_ops_cntr &counter_ops(endpoint &e);
+fi_dpdkx_ops_cntr &counter_ops(fid_domain *domain);
+inline fi_dpdkx_ops_cntr &counter_ops(const endpoint &e) { return counter_ops(e.domain()); }
 
 // Lets peers add to it, under a key that the provider chooses.
-std::uint64_t export_counter(endpoint &e, fid_cntr *cntr);
+std::uint64_t export_counter(fid_domain *domain, fid_cntr *cntr);
+inline std::uint64_t export_counter(const endpoint &e, fid_cntr *cntr) {
+  return export_counter(e.domain(), cntr);
+}
 
 } // namespace fabtest

@@ -603,4 +603,54 @@ CASE(automatic_progress_runs_chains, .ranks = 1) {
   await_payload(s.memory.first(size), 8);
 }
 
+// To and fro between two ranks that only look at their memory, where the last works write.
+CASE(automatic_progress_runs_chains_between_ranks, .seconds = 60) {
+  constexpr std::uint64_t hops = 200; // of each side
+  request r = with_triggers;
+  r.progress = FI_PROGRESS_AUTO;
+  r.threading = FI_THREAD_SAFE;
+  endpoint e(r);
+  e.meet(t);
+  exposed memory(e, 8);
+  memory.clear();
+  memory.meet(t);
+  const counter mine(e), done(e);
+  const auto keys = t.exchange(export_counter(e, mine.get()));
+  const int peer = t.other();
+  std::vector<fi_deferred_work> works(hops + 1);
+  for (std::uint64_t i = 1; i <= hops; ++i) {
+    fi_op_remote_cntr add{e.ep(), e.at(peer), keys[static_cast<std::size_t>(peer)], 1, 0, nullptr};
+    fi_deferred_work &work = works[i - 1] = armed(i, mine, &done);
+    fi_dpdkx_set_remote_cntr_add(&work, &add);
+    POST(e, fi_control(&e.domain()->fid, FI_QUEUE_WORK, &work));
+  }
+  std::uint64_t last = hops;
+  const iovec from{&last, sizeof last};
+  const fi_rma_iov to = memory.at(peer, 0, sizeof last);
+  fi_op_rma write{};
+  write.ep = e.ep();
+  write.msg.msg_iov = &from;
+  write.msg.iov_count = 1;
+  write.msg.addr = e.at(peer);
+  write.msg.rma_iov = &to;
+  write.msg.rma_iov_count = 1;
+  works[hops] = armed(hops, mine, nullptr);
+  works[hops].op_type = FI_OP_WRITE;
+  works[hops].op.rma = &write;
+  POST(e, fi_control(&e.domain()->fid, FI_QUEUE_WORK, &works[hops]));
+  t.barrier();
+  if (t.first())
+    mine.add(1);
+  auto &written = *reinterpret_cast<std::uint64_t *>(memory.span().data());
+  const auto end = std::chrono::steady_clock::now() + 2 * default_wait();
+  while (std::atomic_ref(written).load() != hops) {
+    CHECK(std::chrono::steady_clock::now() < end);
+    std::this_thread::yield();
+  }
+  await_count(done.get(), hops);
+  // The first rank began it; what it then got of its peer's last add, nothing waits for.
+  await_count(mine.get(), t.first() ? hops + 1 : hops);
+  t.barrier();
+}
+
 } // namespace fabtest

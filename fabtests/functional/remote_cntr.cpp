@@ -2,6 +2,7 @@
 //
 // fi_dpdkx_cntr(3): counters that peers add to.
 #include "common/case.h"
+#include "common/connected.h"
 #include "common/counter.h"
 #include "common/exposed.h"
 #include "remote_cntr_c.h"
@@ -381,6 +382,38 @@ CASE(behind_a_read) {
     }
     t.barrier();
   }
+}
+
+// --- By other ways than an address
+
+// Of a connected endpoint's one peer; at once, and as deferred work.
+CASE(over_a_connection, .ranks = 1) {
+  cm_base base({.type = FI_EP_MSG, .caps = FI_MSG | FI_RMA | FI_ATOMIC | FI_TRIGGER});
+  cm_pair pair(base);
+  cm_endpoint &from = *pair.caller, &to = *pair.answerer;
+  fi_dpdkx_ops_cntr &ops = counter_ops(from.domain());
+  const auto target = open_counter(to.domain()), trigger = open_counter(from.domain()),
+             done = open_counter(from.domain());
+  const std::uint64_t key = export_counter(to.domain(), target.get());
+  op o;
+  CHECK_OK(ops.remote_add(from.ep(), FI_ADDR_UNSPEC, key, 5, FI_COMPLETION, &o));
+  await_count(target.get(), 5);
+  from.cq().wait_ok(o, "remote_add");
+  fi_op_remote_cntr add{from.ep(), FI_ADDR_UNSPEC, key, 37, 0, nullptr};
+  fi_deferred_work work{};
+  work.threshold = 1;
+  work.triggering_cntr = trigger.get();
+  work.completion_cntr = done.get();
+  fi_dpdkx_set_remote_cntr_add(&work, &add);
+  CHECK_OK(fi_control(&from.domain()->fid, FI_QUEUE_WORK, &work));
+  CHECK_EQ(fi_cntr_read(target.get()), 5u);
+  CHECK_OK(fi_cntr_add(trigger.get(), 1));
+  await_count(target.get(), 42);
+  await_count(done.get(), 1);
+  // Another's key is none of this domain's.
+  CHECK_OK(ops.remote_add(to.ep(), FI_ADDR_UNSPEC, key, 1, FI_COMPLETION, &o));
+  CHECK_EQ(to.cq().wait(o, "remote_add").err, FI_ENOKEY);
+  CHECK_EQ(fi_cntr_read(target.get()), 42u);
 }
 
 // --- From C

@@ -3,6 +3,7 @@
 // Threads: several on one endpoint (FI_THREAD_SAFE), and each with an endpoint or a domain of its
 // own at the weaker levels.
 #include "common/case.h"
+#include "common/counter.h"
 #include "common/forms.h"
 #include "common/settings.h"
 
@@ -77,6 +78,15 @@ void post_shared(fid_cq *cq, const std::function<ssize_t()> &attempt) {
     sched_yield();
   }
   CHECK_OK(rc);
+}
+
+void await_shared_count(fid_cntr *cntr, std::uint64_t value) {
+  const auto end = clock::now() + config().limit(20);
+  while (fi_cntr_read(cntr) != value) {
+    if (clock::now() > end)
+      fail(fmt::format("{} counted; expected {}", fi_cntr_read(cntr), value));
+    sched_yield();
+  }
 }
 
 // A thread's part: messages in both directions under tags of its own.
@@ -257,6 +267,59 @@ CASE(cancel_from_another, .ranks = 1) {
       CHECK_EQ(o.done.load(), 1);
       CHECK_EQ(o.err.load(), FI_ECANCELED);
     }
+  });
+}
+
+// Each thread adds to the counters of the others: at once, and by deferred work, of which it takes
+// back some before they can fire.
+CASE(counters_of_peers, .ranks = 1, .seconds = 60) {
+  constexpr std::size_t count = 3;
+  constexpr std::uint64_t rounds = 500;
+  const request asked{.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_TRIGGER,
+                      .threading = FI_THREAD_SAFE,
+                      .bind_flags = FI_SELECTIVE_COMPLETION};
+  const auto base = std::make_shared<fabric_and_domain>(find_info(asked, "FI_TRIGGER"));
+  fi_dpdkx_ops_cntr &ops = counter_ops(base->domain.get());
+  struct party {
+    std::unique_ptr<endpoint> e;
+    owned_fid<fid_cntr> cntr, done;
+    std::uint64_t key = 0;
+    std::vector<fi_deferred_work> works = std::vector<fi_deferred_work>(2 * rounds);
+  } parties[count];
+  for (party &p : parties) {
+    p.e = std::make_unique<endpoint>(base, asked);
+    p.cntr = open_counter(*p.e);
+    p.done = open_counter(*p.e);
+    p.key = export_counter(*p.e, p.cntr.get());
+  }
+  in_threads(count, [&](int thread) {
+    const auto i = static_cast<std::size_t>(thread);
+    party &self = parties[i];
+    const party &next = parties[(i + 1) % count], &last = parties[(i + 2) % count];
+    endpoint &e = *self.e;
+    const fi_addr_t at_next = e.add(next.e->name()), at_last = e.add(last.e->name());
+    const auto control = [&](int command, fi_deferred_work &work) {
+      post_shared(e.rx().get(), [&] { return fi_control(&e.domain()->fid, command, &work); });
+    };
+    const auto queue = [&](fi_deferred_work &work, std::uint64_t threshold, fi_op_remote_cntr add) {
+      work = {};
+      work.threshold = threshold;
+      work.triggering_cntr = self.cntr.get();
+      work.completion_cntr = self.done.get();
+      fi_dpdkx_set_remote_cntr_add(&work, &add);
+      control(FI_QUEUE_WORK, work);
+    };
+    for (std::uint64_t n = 0; n < rounds; ++n) {
+      post_shared(e.rx().get(),
+                  [&] { return ops.remote_add(e.ep(), at_next, next.key, 1, 0, nullptr); });
+      // The previous thread alone brings it to that.
+      queue(self.works[2 * n], n + 1, {e.ep(), at_last, last.key, 1000, 0, nullptr});
+      fi_deferred_work &never = self.works[2 * n + 1];
+      queue(never, ~std::uint64_t{0}, {e.ep(), at_last, last.key, 1, 0, nullptr});
+      control(FI_CANCEL_WORK, never);
+    }
+    await_shared_count(self.done.get(), rounds);
+    await_shared_count(self.cntr.get(), rounds * 1001);
   });
 }
 
