@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdlib>
 
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_dpdkx_emulation.h>
 #include <rdma/fi_rma.h>
 
@@ -28,7 +29,7 @@ info_ptr info_of_provider_below() {
   setenv("FI_PROVIDER", below, 1);
   config().provider = below;
   config().node = "127.0.0.1";
-  return find_info({.caps = FI_MSG | FI_TAGGED | FI_RMA}, below);
+  return find_info({.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC}, below);
 }
 
 template <class T> owned_fid<T> owned(T *object) { return owned_fid<T>(object); }
@@ -239,6 +240,74 @@ CASE(operations) {
   verify(into, 3);
   verify(r.memory, 2);
   t.barrier();
+}
+
+// Each behind the end of the one before it: a sum, a fetch of what it made, and an exchange that
+// compares with that.
+CASE(atomics) {
+  rank r(t);
+  auto &value = *reinterpret_cast<std::uint64_t *>(r.memory.data());
+  value = 100;
+  t.barrier();
+  std::uint64_t operand = 5, fetched = 0, compared = 110, exchanged = 7, former = 0;
+  fi_ioc from{&operand, 1}, compare{&compared, 1}, result{&fetched, 1};
+  fi_rma_ioc to{0, 1, memory_key};
+  fi_msg_atomic msg{};
+  msg.msg_iov = &from;
+  msg.iov_count = 1;
+  msg.addr = r.at(t.other());
+  msg.rma_iov = &to;
+  msg.rma_iov_count = 1;
+  msg.datatype = FI_UINT64;
+  msg.op = FI_SUM;
+  const std::array ends{r.open_counter(), r.open_counter(), r.open_counter()};
+  const auto start = r.open_counter();
+  std::array<fi_deferred_work, 3> works{};
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    works[i].threshold = 1;
+    works[i].triggering_cntr = (i == 0 ? start : ends[i - 1]).get();
+    works[i].completion_cntr = ends[i].get();
+  }
+  fi_op_atomic add{};
+  add.ep = r.ep();
+  add.msg = msg;
+  works[0].op_type = FI_OP_ATOMIC;
+  works[0].op.atomic = &add;
+  fi_op_fetch_atomic fetch{};
+  fetch.ep = r.ep();
+  fetch.msg = msg;
+  fetch.fetch.msg_iov = &result;
+  fetch.fetch.iov_count = 1;
+  works[1].op_type = FI_OP_FETCH_ATOMIC;
+  works[1].op.fetch_atomic = &fetch;
+  fi_op_compare_atomic swap{};
+  swap.ep = r.ep();
+  swap.msg = msg;
+  swap.msg.op = FI_CSWAP;
+  swap.compare.msg_iov = &compare;
+  swap.compare.iov_count = 1;
+  swap.fetch.msg_iov = &result;
+  swap.fetch.iov_count = 1;
+  works[2].op_type = FI_OP_COMPARE_ATOMIC;
+  works[2].op.compare_atomic = &swap;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    from.addr = i == 2 ? &exchanged : &operand;
+    result.addr = i == 2 ? &former : &fetched;
+    CHECK_OK(r.queue(works[i]));
+  }
+  // All that described them has been copied.
+  from = compare = result = {};
+  to = {};
+  add = {};
+  fetch = {};
+  swap = {};
+  CHECK_OK(fi_cntr_add(start.get(), 1));
+  for (const auto &end : ends)
+    CHECK_OK(fi_cntr_wait(end.get(), 1, 20'000));
+  CHECK_EQ(fetched, 105u);
+  CHECK_EQ(former, 110u);
+  t.barrier();
+  CHECK_EQ(value, 7u);
 }
 
 CASE(what_it_has_not, .ranks = 1) {
