@@ -71,6 +71,7 @@ functional_programs = \
 	fabtests/functional/tagged \
 	fabtests/functional/teardown \
 	fabtests/functional/threads \
+	fabtests/functional/triggers \
 	fabtests/functional/truncation \
 	fabtests/functional/unexpected \
 	fabtests/functional/wait \
@@ -164,6 +165,8 @@ fabtests_functional_teardown_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_teardown_LDADD = $(functional_libs)
 fabtests_functional_threads_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_threads_LDADD = $(functional_libs)
+fabtests_functional_triggers_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_triggers_LDADD = $(functional_libs)
 fabtests_functional_truncation_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_truncation_LDADD = $(functional_libs)
 fabtests_functional_unexpected_CPPFLAGS = $(fabtests_cppflags)
