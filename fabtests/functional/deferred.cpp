@@ -289,6 +289,85 @@ CASE(told_if_asked_for, .ranks = 1) {
   }
 }
 
+// Flags of what sends, of messages and of RMA.
+CASE(told_when_delivered_and_behind_a_fence, .ranks = 1) {
+  scene s(t);
+  for (const deed &w : deeds()) {
+    if (receives(w))
+      continue;
+    for (const std::uint64_t flags : {FI_DELIVERY_COMPLETE, FI_FENCE | FI_COMPLETION}) {
+      counter trigger(s.e), done(s.e);
+      s.memory.clear();
+      op peer, own;
+      w.prepare(s, peer);
+      fi_deferred_work work = armed(1, trigger, &done);
+      queue_work(s, w, work, flags, &own);
+      trigger.add(1);
+      await_count(done.get(), 1);
+      w.verify(s);
+      if (flags & FI_COMPLETION)
+        s.e.tx().wait_ok(own, "the work");
+      finish_peer(s, w, peer);
+      s.e.tx().expect_empty();
+    }
+  }
+}
+
+// With FI_INJECT the buffer is read when the work fires, and not later.
+CASE(injected_when_it_fires, .ranks = 1) {
+  scene s(t);
+  for (const deed &w : deeds()) {
+    if (w.type != FI_OP_SEND && w.type != FI_OP_TSEND && w.type != FI_OP_WRITE)
+      continue;
+    counter trigger(s.e), done(s.e);
+    s.memory.clear();
+    op peer;
+    w.prepare(s, peer);
+    fi_deferred_work work = armed(1, trigger, &done);
+    fill(s.local, 100);
+    queue_work(s, w, work, FI_INJECT, nullptr);
+    fill(s.local, 101);
+    trigger.add(1);
+    fill(s.local, 102);
+    await_count(done.get(), 1);
+    await_payload(s.memory.first(size), 101);
+    finish_peer(s, w, peer);
+  }
+}
+
+CASE(data_for_the_peers_queue, .ranks = 1) {
+  scene s(t);
+  constexpr std::uint64_t data = 0x1234'5678;
+  for (const deed &w : deeds()) {
+    counter trigger(s.e), done(s.e);
+    s.memory.clear();
+    op peer;
+    description d;
+    fi_deferred_work work = armed(1, trigger, &done);
+    work.op_type = w.type;
+    if (w.type == FI_OP_SEND || w.type == FI_OP_TSEND) {
+      w.prepare(s, peer);
+      w.describe(s, d, work, FI_REMOTE_CQ_DATA, nullptr);
+      (w.type == FI_OP_SEND ? d.op.msg.msg.data : d.op.tagged.msg.data) = data;
+    } else if (w.type == FI_OP_WRITE) {
+      w.prepare(s, peer);
+      w.describe(s, d, work, FI_REMOTE_CQ_DATA, nullptr);
+      d.op.rma.msg.data = data;
+    } else {
+      continue;
+    }
+    CHECK_OK(fi_control(&s.e.domain()->fid, FI_QUEUE_WORK, &work));
+    trigger.add(1);
+    const completion c = w.type == FI_OP_WRITE
+                             ? s.e.rx().next("what tells of the write")
+                             : s.e.rx().wait_ok(peer, "the receive of what was sent");
+    CHECK(c.flags & FI_REMOTE_CQ_DATA);
+    CHECK_EQ(c.data, data);
+    await_count(done.get(), 1);
+    w.verify(s);
+  }
+}
+
 // A connection has one peer: whatever address a receive names, deferred or not, says nothing.
 CASE(receives_of_a_connection, .ranks = 1) {
   cm_base base({.caps = FI_MSG | FI_TAGGED | FI_TRIGGER});
