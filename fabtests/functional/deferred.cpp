@@ -4,85 +4,18 @@
 // by a jump; what is counted, what is told, what may be forgotten once it is queued.
 #include "common/case.h"
 #include "common/connected.h"
-#include "common/counter.h"
-#include "common/exposed.h"
-#include "common/forms.h"
 #include "common/settings.h"
+#include "deferred_scene.h"
 
-#include <array>
 #include <atomic>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <thread>
 
-#include <rdma/fi_atomic.h>
-#include <rdma/fi_trigger.h>
-
 namespace fabtest {
 
 namespace {
-
-const request with_triggers{.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_TRIGGER};
-
-struct counter {
-  owned_fid<fid_cntr> cntr;
-  explicit counter(endpoint &e) : cntr(open_counter(e)) {}
-  [[nodiscard]] fid_cntr *get() const { return cntr.get(); }
-  void add(std::uint64_t n) const { CHECK_OK(fi_cntr_add(cntr.get(), n)); }
-};
-
-constexpr std::size_t size = 100, value_at = 104; // of the payload, and of a number behind it
-
-// All that an operation is described with; overwritten once it has been queued.
-struct description {
-  std::array<iovec, 2> iov{};
-  std::array<fi_ioc, 1> operand{}, compare{}, result{};
-  std::array<fi_rma_iov, 1> target{};
-  std::array<fi_rma_ioc, 1> value{};
-  union {
-    fi_op_msg msg;
-    fi_op_tagged tagged;
-    fi_op_rma rma;
-    fi_op_atomic atomic;
-    fi_op_fetch_atomic fetch_atomic;
-    fi_op_compare_atomic compare_atomic;
-  } op{};
-};
-
-// One rank, which sends to itself, reads and writes its own memory.
-struct scene {
-  endpoint e;
-  exposed memory;
-  std::vector<std::byte> local = std::vector<std::byte>(size);
-  std::uint64_t operand = 5, compared = 7, former = 0;
-
-  explicit scene(team &t, const request &r = with_triggers) : e(r), memory(e, 2 * size) {
-    e.meet(t);
-    memory.meet(t);
-  }
-  std::uint64_t &value() {
-    return *reinterpret_cast<std::uint64_t *>(memory.span().data() + value_at);
-  }
-
-  void use_local(description &d) {
-    d.iov = {iovec{local.data(), size / 2}, iovec{local.data() + size / 2, size - size / 2}};
-  }
-  void describe_value(description &d, fi_msg_atomic &m, fi_op operation, void *context) {
-    d.operand[0] = {&operand, 1};
-    const fi_rma_iov v = memory.at(0, value_at, 8);
-    d.value[0] = {v.addr, 1, v.key};
-    m = {};
-    m.msg_iov = d.operand.data();
-    m.iov_count = 1;
-    m.addr = e.at(0);
-    m.rma_iov = d.value.data();
-    m.rma_iov_count = 1;
-    m.datatype = FI_UINT64;
-    m.op = operation;
-    m.context = context;
-  }
-};
 
 void describe_message(scene &s, description &d, auto &m, void *context) {
   s.use_local(d);
@@ -232,14 +165,6 @@ void finish_peer(scene &s, const deed &w, const op &peer) {
     s.e.rx().wait_ok(peer, "the receive of what was sent");
   else if (receives(w))
     s.e.tx().wait_ok(peer, "the send of what was received");
-}
-
-fi_deferred_work armed(std::uint64_t threshold, const counter &trigger, const counter *done) {
-  fi_deferred_work work{};
-  work.threshold = threshold;
-  work.triggering_cntr = trigger.get();
-  work.completion_cntr = done ? done->get() : nullptr;
-  return work;
 }
 
 } // namespace
@@ -455,65 +380,6 @@ CASE(endpoints_stay_for_their_work, .ranks = 1) {
   CHECK_OK(fi_control(&s.e.domain()->fid, FI_FLUSH_WORK, trigger.get()));
 }
 
-// A chain through peers: what comes in fires what goes out, round and round.
-CASE(ring_of_ranks, .ranks = 3) {
-  constexpr std::uint64_t laps = 200;
-  request r = with_triggers;
-  r.caps |= FI_RMA_EVENT;
-  r.counted = {FI_REMOTE_WRITE};
-  endpoint e(r);
-  e.meet(t);
-  exposed memory(e, 8);
-  memory.meet(t);
-  const int next = (t.rank() + 1) % t.size();
-  std::uint64_t token = 1;
-  counter done(e);
-  std::vector<fi_deferred_work> works(laps);
-  for (std::uint64_t i = 0; i < laps; ++i) {
-    const iovec v{&token, 8};
-    const fi_rma_iov target = memory.at(next, 0, 8);
-    fi_op_rma o{};
-    o.ep = e.ep();
-    o.msg.msg_iov = &v;
-    o.msg.iov_count = 1;
-    o.msg.addr = e.at(next);
-    o.msg.rma_iov = &target;
-    o.msg.rma_iov_count = 1;
-    works[i].threshold = i + (t.first() ? 0 : 1); // the first begins each lap but needs the last
-    works[i].triggering_cntr = e.counter(0);
-    works[i].completion_cntr = done.get();
-    works[i].op_type = FI_OP_WRITE;
-    works[i].op.rma = &o;
-    CHECK_OK(fi_control(&e.domain()->fid, FI_QUEUE_WORK, &works[i]));
-  }
-  await_count(e.counter(0), laps);
-  await_count(done.get(), laps);
-  t.barrier();
-}
-
-// The same by adds to counters of peers alone, with a counter that is reset by a work, too.
-CASE(ring_of_remote_adds, .ranks = 3) {
-  constexpr std::uint64_t laps = 2000;
-  endpoint e(with_triggers);
-  e.meet(t);
-  const counter token(e), done(e);
-  const auto keys = t.exchange(export_counter(e, token.get()));
-  const int next = (t.rank() + 1) % t.size();
-  std::vector<fi_deferred_work> works(laps);
-  for (std::uint64_t i = 0; i < laps; ++i) {
-    fi_op_remote_cntr o{e.ep(), e.at(next), keys[static_cast<std::size_t>(next)], 1, 0, nullptr};
-    fi_dpdkx_set_remote_cntr_add(&works[i], &o);
-    works[i].threshold = i + (t.first() ? 0 : 1);
-    works[i].triggering_cntr = token.get();
-    works[i].completion_cntr = done.get();
-    CHECK_OK(fi_control(&e.domain()->fid, FI_QUEUE_WORK, &works[i]));
-  }
-  await_count(token.get(), laps);
-  await_count(done.get(), laps);
-  CHECK_EQ(fi_cntr_readerr(done.get()), 0u);
-  t.barrier();
-}
-
 // A key that nobody has: the error is counted here, and nothing happens there.
 CASE(remote_add_to_nobody, .ranks = 1) {
   scene s(t);
@@ -531,120 +397,6 @@ CASE(remote_add_to_nobody, .ranks = 1) {
   await_error_count(done.get(), 1);
   CHECK_OK(ops.query(s.e.domain(), &limits));
   CHECK_EQ(limits.triggered_ops, 0u);
-}
-
-// The older interface: a flag of the call, and a context that says when.
-CASE(triggered_operations, .ranks = 1) {
-  scene s(t);
-  counter trigger(s.e);
-  struct {
-    fi_triggered_context2 context{};
-  } first, second;
-  for (auto *c : {&first, &second}) {
-    c->context.event_type = FI_TRIGGER_THRESHOLD;
-    c->context.trigger.threshold.cntr = trigger.get();
-  }
-  first.context.trigger.threshold.threshold = 2;
-  second.context.trigger.threshold.threshold = 1;
-  op receive[2];
-  std::array<std::byte, 1> into[2]{}, out[2]{std::byte{1}, std::byte{2}};
-  for (int i = 0; i < 2; ++i)
-    s.e.trecv(into[i], 9, receive[i]);
-  const auto send = [&](std::byte &b, void *context) {
-    const iovec v{&b, 1};
-    fi_msg_tagged m{};
-    m.msg_iov = &v;
-    m.iov_count = 1;
-    m.addr = s.e.at(0);
-    m.tag = 9;
-    m.context = context;
-    CHECK_OK(fi_tsendmsg(s.e.ep(), &m, FI_TRIGGER | FI_COMPLETION));
-  };
-  send(out[0][0], &first.context);
-  send(out[1][0], &second.context);
-  s.e.tx().expect_empty();
-  trigger.add(2); // past both: in the order of thresholds
-  for (auto &o : receive)
-    s.e.rx().wait_ok(o, "a receive");
-  CHECK_EQ(static_cast<int>(into[0][0]), 2);
-  CHECK_EQ(static_cast<int>(into[1][0]), 1);
-  CHECK(s.e.tx().next("the first that fired").context == &second.context);
-  CHECK(s.e.tx().next("the other").context == &first.context);
-  // One that waits can be cancelled, as any operation.
-  first.context.trigger.threshold.threshold = 10;
-  send(out[0][0], &first.context);
-  CHECK_OK(fi_cancel(&s.e.ep()->fid, &first.context));
-  CHECK_EQ(s.e.tx().next("the cancelled one").err, FI_ECANCELED);
-}
-
-// With FI_TRIGGER as a default, calls that take no flags wait as well; others of the endpoint
-// don't.
-CASE(triggered_by_default, .ranks = 1) {
-  scene s(t);
-  counter trigger(s.e);
-  fid_ep *sends = nullptr, *receives = nullptr;
-  CHECK_OK(fi_ep_alias(s.e.ep(), &sends, FI_TRANSMIT | FI_TRIGGER | FI_COMPLETION));
-  CHECK_OK(fi_ep_alias(s.e.ep(), &receives, FI_RECV | FI_TRIGGER | FI_COMPLETION));
-  const fi_addr_t self = s.e.at(0);
-  const fi_rma_iov place = s.memory.at(0, 0, size), value = s.memory.at(0, value_at, 8);
-  std::array<std::byte, size> into{};
-  const iovec local{s.local.data(), size};
-  std::uint64_t former = 0;
-  const std::vector<std::function<ssize_t(void *)>> calls{
-      [&](void *c) { return fi_recv(receives, into.data(), size, nullptr, FI_ADDR_UNSPEC, c); },
-      [&](void *c) { return fi_send(sends, s.local.data(), size, nullptr, self, c); },
-      [&](void *c) { return fi_trecv(receives, into.data(), size, nullptr, self, 1, 0, c); },
-      [&](void *c) { return fi_tsendv(sends, &local, nullptr, 1, self, 1, c); },
-      [&](void *c) { return fi_recvv(receives, &local, nullptr, 1, self, c); },
-      [&](void *c) { return fi_senddata(sends, into.data(), 1, nullptr, 7, self, c); },
-      [&](void *c) {
-        return fi_write(sends, into.data(), size, nullptr, self, place.addr, place.key, c);
-      },
-      [&](void *c) { return fi_readv(sends, &local, nullptr, 1, self, place.addr, place.key, c); },
-      [&](void *c) {
-        return fi_atomic(sends, &s.operand, 1, nullptr, self, value.addr, value.key, FI_UINT64,
-                         FI_SUM, c);
-      },
-      [&](void *c) {
-        return fi_fetch_atomic(sends, &s.operand, 1, nullptr, &former, nullptr, self, value.addr,
-                               value.key, FI_UINT64, FI_SUM, c);
-      },
-      [&](void *c) {
-        return fi_compare_atomic(sends, &s.operand, 1, nullptr, &s.compared, nullptr, &former,
-                                 nullptr, self, value.addr, value.key, FI_UINT64, FI_CSWAP, c);
-      },
-  };
-  std::vector<fi_triggered_context2> contexts(calls.size());
-  s.value() = 0;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    contexts[i].event_type = FI_TRIGGER_THRESHOLD;
-    contexts[i].trigger.threshold = {trigger.get(), i + 1};
-    CHECK_OK(calls[i](&contexts[i]));
-  }
-  CHECK_CODE(-FI_EINVAL, calls[1](nullptr)); // which counter?
-  // A call on the endpoint itself doesn't wait, nor one that has no context.
-  op plain[3];
-  std::byte small[2]{};
-  s.e.trecv(std::span(small).first(1), 5, plain[0]);
-  s.e.trecv(std::span(small).last(1), 5, plain[1]);
-  s.e.tsend(0, std::span(small).first(1), 5, plain[2]);
-  s.e.tx().wait_ok(plain[2], "a send of the endpoint");
-  CHECK_OK(fi_tinject(sends, small, 1, self, 5));
-  for (int i = 0; i < 2; ++i)
-    s.e.rx().wait_ok(plain[i], "a receive of the endpoint");
-  s.e.tx().expect_empty();
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    trigger.add(1);
-    if (i < 6 && i % 2 == 0)
-      continue; // a receive; the send comes next
-    CHECK(s.e.tx().next("what was triggered").context == &contexts[i]);
-    if (i < 6)
-      CHECK(s.e.rx().next("what receives it").context == &contexts[i - 1]);
-  }
-  CHECK_EQ(former, 2 * s.operand);
-  CHECK_EQ(s.value(), 2 * s.operand); // it was not what was compared with
-  CHECK_OK(fi_close(&sends->fid));
-  CHECK_OK(fi_close(&receives->fid));
 }
 
 // Nobody calls libfabric while the chain runs.
@@ -680,56 +432,6 @@ CASE(automatic_progress_runs_chains, .ranks = 1) {
     std::this_thread::yield();
   }
   await_payload(s.memory.first(size), 8);
-}
-
-// To and fro between two ranks that only look at their memory, where the last works write.
-CASE(automatic_progress_runs_chains_between_ranks, .seconds = 60) {
-  constexpr std::uint64_t hops = 200; // of each side
-  request r = with_triggers;
-  r.progress = FI_PROGRESS_AUTO;
-  r.threading = FI_THREAD_SAFE;
-  endpoint e(r);
-  e.meet(t);
-  exposed memory(e, 8);
-  memory.clear();
-  memory.meet(t);
-  const counter mine(e), done(e);
-  const auto keys = t.exchange(export_counter(e, mine.get()));
-  const int peer = t.other();
-  std::vector<fi_deferred_work> works(hops + 1);
-  for (std::uint64_t i = 1; i <= hops; ++i) {
-    fi_op_remote_cntr add{e.ep(), e.at(peer), keys[static_cast<std::size_t>(peer)], 1, 0, nullptr};
-    fi_deferred_work &work = works[i - 1] = armed(i, mine, &done);
-    fi_dpdkx_set_remote_cntr_add(&work, &add);
-    POST(e, fi_control(&e.domain()->fid, FI_QUEUE_WORK, &work));
-  }
-  std::uint64_t last = hops;
-  const iovec from{&last, sizeof last};
-  const fi_rma_iov to = memory.at(peer, 0, sizeof last);
-  fi_op_rma write{};
-  write.ep = e.ep();
-  write.msg.msg_iov = &from;
-  write.msg.iov_count = 1;
-  write.msg.addr = e.at(peer);
-  write.msg.rma_iov = &to;
-  write.msg.rma_iov_count = 1;
-  works[hops] = armed(hops, mine, nullptr);
-  works[hops].op_type = FI_OP_WRITE;
-  works[hops].op.rma = &write;
-  POST(e, fi_control(&e.domain()->fid, FI_QUEUE_WORK, &works[hops]));
-  t.barrier();
-  if (t.first())
-    mine.add(1);
-  auto &written = *reinterpret_cast<std::uint64_t *>(memory.span().data());
-  const auto end = std::chrono::steady_clock::now() + 2 * default_wait();
-  while (std::atomic_ref(written).load() != hops) {
-    CHECK(std::chrono::steady_clock::now() < end);
-    std::this_thread::yield();
-  }
-  await_count(done.get(), hops);
-  // The first rank began it; what it then got of its peer's last add, nothing waits for.
-  await_count(mine.get(), t.first() ? hops + 1 : hops);
-  t.barrier();
 }
 
 } // namespace fabtest

@@ -37,6 +37,7 @@ functional_programs = \
 	fabtests/functional/atomic \
 	fabtests/functional/av \
 	fabtests/functional/busy \
+	fabtests/functional/chains \
 	fabtests/functional/cm \
 	fabtests/functional/cntr \
 	fabtests/functional/completion_level \
@@ -71,6 +72,7 @@ functional_programs = \
 	fabtests/functional/tagged \
 	fabtests/functional/teardown \
 	fabtests/functional/threads \
+	fabtests/functional/triggered \
 	fabtests/functional/triggers \
 	fabtests/functional/truncation \
 	fabtests/functional/unexpected \
@@ -88,6 +90,8 @@ fabtests_functional_av_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_av_LDADD = $(functional_libs)
 fabtests_functional_busy_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_busy_LDADD = $(functional_libs)
+fabtests_functional_chains_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_chains_LDADD = $(functional_libs)
 fabtests_functional_cm_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_cm_LDADD = $(functional_libs)
 fabtests_functional_cntr_CPPFLAGS = $(fabtests_cppflags)
@@ -100,6 +104,8 @@ fabtests_functional_crash_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_crash_LDADD = $(functional_libs)
 fabtests_functional_deferred_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_deferred_LDADD = $(functional_libs)
+fabtests_functional_deferred_SOURCES = fabtests/functional/deferred.cpp \
+	fabtests/functional/deferred_scene.h
 fabtests_functional_dgram_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_dgram_LDADD = $(functional_libs)
 fabtests_functional_emulation_CPPFLAGS = $(fabtests_cppflags)
@@ -165,6 +171,8 @@ fabtests_functional_teardown_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_teardown_LDADD = $(functional_libs)
 fabtests_functional_threads_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_threads_LDADD = $(functional_libs)
+fabtests_functional_triggered_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_triggered_LDADD = $(functional_libs)
 fabtests_functional_triggers_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_triggers_LDADD = $(functional_libs)
 fabtests_functional_truncation_CPPFLAGS = $(fabtests_cppflags)
@@ -183,6 +191,6 @@ dist_check_SCRIPTS += $(functional_scripts)
 TESTS += $(functional_scripts)
 # check-tsan has of them those that call from several threads, or let the
 # provider have one of its own.
-functional_tsan = cntr deferred eq progress threads wait wait_set
+functional_tsan = chains cntr deferred eq progress threads wait wait_set
 tsan_tests += fabtests/functional/run
 tsan_programs += $(functional_tsan:%=fabtests/functional/%)
