@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// The collective schedule compiler: collc(1).
+#include "collc/check/check.h"
+#include "collc/command/options.h"
+#include "collc/lang/builtin.h"
+#include "collc/report/resources.h"
+#include "collc/report/table.h"
+#include "config.h"
+
+#include <functional>
+#include <iostream>
+#include <new>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace collc {
+
+namespace {
+
+// A subcommand, and what it does once the command line has been read; the exit code.
+using action = std::function<int()>;
+
+class command_line {
+public:
+  command_line() {
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", PACKAGE_VERSION);
+    declare_list();
+    declare_show();
+    declare_table();
+    declare_resources();
+    declare_check();
+  }
+
+  int run(int argc, char **argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::Success &e) { // --help
+      return app_.exit(e);
+    } catch (const CLI::ParseError &e) {
+      std::cerr << "collc: " << e.what() << "\nTry: collc --help\n";
+      return 2;
+    }
+    return chosen_();
+  }
+
+private:
+  CLI::App *add(const char *name, const char *about, action what) {
+    CLI::App *command = app_.add_subcommand(name, about);
+    command->callback([this, what = std::move(what)] { chosen_ = what; });
+    return command;
+  }
+
+  // One that compiles: loads the algorithm first.
+  CLI::App *add_compiling(const char *name, const char *about,
+                          std::function<int(compiler &)> what) {
+    CLI::App *command = add(name, about, [this, what = std::move(what)] {
+      options_.finish();
+      const algorithm a = load(options_.algorithm);
+      compiler c(a, options_.asked, options_.how);
+      return what(c);
+    });
+    options_.declare(*command);
+    return command;
+  }
+
+  void add_json(CLI::App *command) { command->add_flag("--json", options_.json, "as JSON"); }
+
+  void declare_list() {
+    CLI::App *command = add("list", "the algorithms that come with the compiler", [this] {
+      auto all = nlohmann::json::array();
+      std::string text;
+      for (const auto &b : builtins()) {
+        const algorithm a = parse_builtin(b);
+        text += fmt::format("{:<24}{}\n", b.name, a.about);
+        all.push_back({{"name", b.name}, {"about", a.about}});
+      }
+      put(options_, options_.json ? all.dump(2) + '\n' : text);
+      return 0;
+    });
+    add_json(command);
+  }
+
+  static algorithm parse_builtin(const builtin &b) { return load(std::string(b.name)); }
+
+  void declare_show() {
+    CLI::App *command = add("show", "an algorithm's text", [this] {
+      put(options_, text_of(options_.algorithm));
+      return 0;
+    });
+    command->add_option("algorithm", options_.algorithm, "COLLECTIVE:VARIANT, or a file")
+        ->required();
+  }
+
+  void declare_table() {
+    CLI::App *command = add_compiling("table", "a rank's deferred works", [this](compiler &c) {
+      const rank_schedule s = c.schedule(rank_);
+      put(options_, options_.json ? table_json(c, s).dump(2) + '\n' : table_text(c, s, with_data_));
+      return 0;
+    });
+    command->add_option("--rank", rank_, "whose")->capture_default_str();
+    command->add_flag("--data", with_data_, "also what is moved");
+    add_json(command);
+  }
+
+  void declare_resources() {
+    CLI::App *command = add_compiling(
+        "resources", "counters, deferred works and bytes of all ranks", [this](compiler &c) {
+          const resources r = measure(c);
+          put(options_, options_.json ? resources_json(c, r).dump(2) + '\n' : resources_text(c, r));
+          return 0;
+        });
+    add_json(command);
+  }
+
+  void declare_check() {
+    CLI::App *command = add_compiling("check", "find what is wrong", [this](compiler &c) {
+      const auto found = check(c);
+      put(options_,
+          options_.json ? findings_json(c, found).dump(2) + '\n' : findings_text(c, found));
+      return found.empty() ? 0 : 1;
+    });
+    add_json(command);
+  }
+
+  CLI::App app_{"Compiles collective communication into deferred work on counters."};
+  common_options options_;
+  std::int64_t rank_ = 0;
+  bool with_data_ = false;
+  action chosen_;
+};
+
+int guarded(int argc, char **argv) {
+  try {
+    return command_line().run(argc, argv);
+  } catch (const error &e) {
+    std::cerr << "collc: " << e.what() << '\n';
+  } catch (const std::bad_alloc &) {
+    std::cerr << "collc: out of memory\n";
+  }
+  return 2;
+}
+
+} // namespace
+
+} // namespace collc
+
+int main(int argc, char **argv) { return collc::guarded(argc, argv); }

@@ -1,0 +1,8 @@
+unit_collc_sources = \
+	fabtests/unit/collc/compiled.h \
+	fabtests/unit/collc/evaluate.cpp \
+	fabtests/unit/collc/expand.cpp \
+	fabtests/unit/collc/lexer.cpp \
+	fabtests/unit/collc/parser.cpp \
+	fabtests/unit/collc/resources.cpp \
+	fabtests/unit/collc/table.cpp
