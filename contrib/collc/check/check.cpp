@@ -14,18 +14,21 @@ std::vector<finding> check(compiler &c) {
   if (auto found = check_matching(c.source(), c.asked()); !found.empty())
     return found;
   try {
-    const world w(c);
-    if (auto found = check_levels(w); !found.empty())
-      return found;
-    const execution run(w);
-    if (auto found = run.stuck(); !found.empty())
-      return found;
-    if (auto found = check_races(w, run); !found.empty())
-      return found;
-    return check_result(w, run);
+    return check(world(c));
   } catch (const limit_error &e) {
     return {{"limits", e.what(), {}}};
   }
+}
+
+std::vector<finding> check(const world &w) {
+  if (auto found = check_levels(w); !found.empty())
+    return found;
+  const execution run(w);
+  if (auto found = run.stuck(); !found.empty())
+    return found;
+  if (auto found = check_races(w, run); !found.empty())
+    return found;
+  return check_result(w, run);
 }
 
 std::string findings_text(const compiler &c, const std::vector<finding> &all) {

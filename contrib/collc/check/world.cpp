@@ -4,15 +4,29 @@
 #include "collc/report/names.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace collc {
 
-world::world(compiler &c) : c_(c) {
+namespace {
+
+std::vector<rank_schedule> all_schedules(compiler &c) {
+  std::vector<rank_schedule> all;
+  for (std::int64_t rank = 0; rank < c.asked().ranks; ++rank)
+    all.push_back(c.schedule(rank));
+  return all;
+}
+
+} // namespace
+
+world::world(compiler &c) : world(c, all_schedules(c)) {}
+
+world::world(compiler &c, std::vector<rank_schedule> schedules)
+    : c_(c), schedules_(std::move(schedules)) {
   for (std::int64_t rank = 0; rank < ranks(); ++rank) {
     programs_.push_back(c.program(rank));
-    schedules_.push_back(c.schedule(programs_.back()));
     first_.push_back(static_cast<work_number>(rank_of_.size()));
-    rank_of_.resize(rank_of_.size() + schedules_.back().works.size(), rank);
+    rank_of_.resize(rank_of_.size() + schedule(rank).works.size(), rank);
   }
   after_.resize(works());
   trigger_.resize(works());

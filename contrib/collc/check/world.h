@@ -35,6 +35,8 @@ class world {
 public:
   // Throws error, as the compiler does.
   explicit world(compiler &c);
+  // With schedules that may be others than the compiler's.
+  world(compiler &c, std::vector<rank_schedule> schedules);
 
   [[nodiscard]] const algorithm &source() const { return c_.source(); }
   [[nodiscard]] const request &asked() const { return c_.asked(); }
