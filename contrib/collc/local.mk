@@ -27,8 +27,11 @@ collc_sources = \
 	contrib/collc/lower/prematched.cpp \
 	contrib/collc/lower/schedule.h \
 	contrib/collc/lower/tanks.cpp \
+	contrib/collc/report/goal.cpp contrib/collc/report/goal.h \
+	contrib/collc/report/graph.cpp contrib/collc/report/graph.h \
 	contrib/collc/report/grid.cpp contrib/collc/report/grid.h \
 	contrib/collc/report/names.cpp contrib/collc/report/names.h \
+	contrib/collc/report/program.cpp contrib/collc/report/program.h \
 	contrib/collc/report/resources.cpp contrib/collc/report/resources.h \
 	contrib/collc/report/table.cpp contrib/collc/report/table.h
 

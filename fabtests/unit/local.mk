@@ -88,7 +88,7 @@ if ENABLE_COLLC
 unit_programs += fabtests/unit/test_collc
 fabtests_unit_test_collc_SOURCES = $(unit_common) $(unit_collc_sources)
 fabtests_unit_test_collc_CPPFLAGS = $(unit_cppflags) $(collc_cppflags)
-fabtests_unit_test_collc_LDADD = $(collc_libs) $(unit_libs)
+fabtests_unit_test_collc_LDADD = libcollc.la $(collc_libs) $(unit_libs)
 endif
 
 check_PROGRAMS += $(unit_programs)

@@ -4,6 +4,9 @@
 #include "collc/check/check.h"
 #include "collc/command/options.h"
 #include "collc/lang/builtin.h"
+#include "collc/report/goal.h"
+#include "collc/report/graph.h"
+#include "collc/report/program.h"
 #include "collc/report/resources.h"
 #include "collc/report/table.h"
 #include "config.h"
@@ -11,6 +14,7 @@
 #include <functional>
 #include <iostream>
 #include <new>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,6 +36,8 @@ public:
     declare_table();
     declare_resources();
     declare_check();
+    declare_program();
+    declare_drawings();
   }
 
   int run(int argc, char **argv) {
@@ -123,6 +129,34 @@ private:
       return found.empty() ? 0 : 1;
     });
     add_json(command);
+  }
+
+  void declare_program() {
+    CLI::App *command = add_compiling("ir", "what a rank does, and what it waits for", [this](compiler &c) {
+      const rank_program p = c.program(rank_);
+      put(options_, options_.json ? program_json(c.source(), p).dump(2) + '\n'
+                                  : program_text(c.source(), p));
+      return 0;
+    });
+    command->add_option("--rank", rank_, "whose")->capture_default_str();
+    add_json(command);
+  }
+
+  void declare_drawings() {
+    add_compiling("graph", "works and what they wait for, for Graphviz", [this](compiler &c) {
+      put(options_, graph_text(world(c)));
+      return 0;
+    });
+    add_compiling("timeline", "messages between ranks, as SVG", [this](compiler &c) {
+      put(options_, timeline_text(world(c)));
+      return 0;
+    });
+    add_compiling("goal", "messages of all ranks, for LogGOPSim", [this](compiler &c) {
+      std::ostringstream text;
+      write_goal(text, c);
+      put(options_, text.str());
+      return 0;
+    });
   }
 
   CLI::App app_{"Compiles collective communication into deferred work on counters."};

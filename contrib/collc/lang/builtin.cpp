@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 namespace collc {
 
@@ -28,9 +27,13 @@ std::string text_of(const std::string &name) {
     return std::string(found->text);
   errno = 0;
   std::ifstream in(name, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad() ||
-      (text.empty() && errno != 0)) // a folder opens, but can't be read
+  std::string text;
+  char part[4096];
+  do {
+    in.read(part, sizeof part);
+    text.append(part, static_cast<std::size_t>(in.gcount()));
+  } while (in);
+  if (!in.eof() || in.bad()) // a folder opens, but can't be read
     throw error("algorithm '" + name + "' is neither a file that can be read (" +
                 std::strerror(errno) + ") nor one of " + names());
   return text;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace collc {
 
@@ -108,26 +109,32 @@ void weighing::list_events(const path_program &path) {
   std::ranges::stable_sort(events, {}, &event::at);
 }
 
-// Where several works wait for the same data.
+// Where several works wait for the same data. Nothing but what the path receives is among the events
+// then.
 void weighing::list_raises(const path_program &path) {
-  auto &events = tank_.events;
+  std::vector<std::int64_t> afters;
+  for (const auto &s : path.sends)
+    afters.push_back(s.after);
+  std::ranges::sort(afters);
+  const auto sends_before = [&](std::int64_t after) {
+    return std::ranges::lower_bound(afters, after) - afters.begin();
+  };
+  std::vector<event> with_raises;
+  const auto &events = tank_.events;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const event e = events[i];
-    const auto last = std::ranges::find_if(path.receives, [&](const receiving &r) {
-      return r.has_data && r.peer == e.source && r.ordinal == e.ordinal;
-    });
-    if (e.at.slot != event_kind::arrival || last == path.receives.end())
+    with_raises.push_back(events[i]);
+    const bool last = i + 1 == events.size();
+    if (!path.receives[i].has_data || (!last && events[i + 1].at.round == events[i].at.round))
       continue;
-    const std::int64_t next =
-        i + 1 < events.size() ? events[i + 1].at.round : std::int64_t{1} << 62;
-    const auto branches = std::ranges::count_if(
-        path.sends, [&](const sending &s) { return s.after >= e.at.round && s.after < next; });
+    const std::int64_t round = events[i].at.round;
+    const auto branches = (last ? std::ssize(afters) : sends_before(events[i + 1].at.round)) -
+                          sends_before(round);
     if (branches < 2)
       continue;
-    event raised = own({e.at.round, event_kind::raise});
-    raised.weight = static_cast<std::uint64_t>(branches);
-    events.insert(events.begin() + static_cast<std::ptrdiff_t>(++i), raised);
+    with_raises.push_back(own({round, event_kind::raise}));
+    with_raises.back().weight = static_cast<std::uint64_t>(branches);
   }
+  tank_.events = std::move(with_raises);
 }
 
 void weighing::by_rounds() {
@@ -213,7 +220,8 @@ tank_plan::tank_plan(const rank_program &program, const path_program &path, cons
   w.weigh();
   const auto &events = tank_.events;
   counts_ = std::ranges::all_of(events, [](const event &e) { return e.weight == 1; });
-  if (counts_ && how.raise_for_branches && program.ready == readiness::never)
+  if (counts_ && how.raise_for_branches && program.ready == readiness::never &&
+      events.size() == path.receives.size())
     w.list_raises(path);
   w.sum_up();
   levels_.reserve(events.size());
