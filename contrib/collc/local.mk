@@ -9,6 +9,8 @@ collc_sources = \
 	contrib/collc/check/memory.cpp contrib/collc/check/memory.h \
 	contrib/collc/check/races.cpp contrib/collc/check/races.h \
 	contrib/collc/check/result.cpp contrib/collc/check/result.h \
+	contrib/collc/check/reuse.cpp contrib/collc/check/reuse.h \
+	contrib/collc/check/reuse_model.cpp contrib/collc/check/reuse_model.h \
 	contrib/collc/check/world.cpp contrib/collc/check/world.h \
 	contrib/collc/ir/evaluate.cpp contrib/collc/ir/evaluate.h \
 	contrib/collc/ir/expand.cpp contrib/collc/ir/expand.h \

@@ -2,6 +2,7 @@
 //
 // The collective schedule compiler: collc(1).
 #include "collc/check/check.h"
+#include "collc/check/reuse.h"
 #include "collc/command/options.h"
 #include "collc/lang/builtin.h"
 #include "collc/report/goal.h"
@@ -123,21 +124,42 @@ private:
 
   void declare_check() {
     CLI::App *command = add_compiling("check", "find what is wrong", [this](compiler &c) {
-      const auto found = check(c);
-      put(options_,
-          options_.json ? findings_json(c, found).dump(2) + '\n' : findings_text(c, found));
-      return found.empty() ? 0 : 1;
+      if (!replay_.empty()) {
+        std::string text;
+        for (const auto &line : replay(world(c), reuse_, replay_))
+          text += line + '\n';
+        put(options_, text);
+        return 0;
+      }
+      reuse_result r{check(c)};
+      if (r.found.empty() && reuse_.epochs > 1)
+        r = check_reuse(world(c), reuse_);
+      put(options_, options_.json ? findings_json(c, r.found).dump(2) + '\n'
+                                  : findings_text(c, r.found) + searched(r));
+      return r.found.empty() ? 0 : 1;
     });
+    command->add_option("--epochs", reuse_.epochs, "so many starts, in every order of events")
+        ->check(CLI::Range(1, 255))
+        ->capture_default_str();
+    command->add_option("--max-states", reuse_.most_states, "of --epochs")->capture_default_str();
+    command->add_option("--replay", replay_, "one order of events, as --epochs found it");
     add_json(command);
   }
 
+  [[nodiscard]] std::string searched(const reuse_result &r) const {
+    if (r.states == 0 || !r.found.empty())
+      return {};
+    return fmt::format("reuse: nothing found in {} epochs, {} states\n", reuse_.epochs, r.states);
+  }
+
   void declare_program() {
-    CLI::App *command = add_compiling("ir", "what a rank does, and what it waits for", [this](compiler &c) {
-      const rank_program p = c.program(rank_);
-      put(options_, options_.json ? program_json(c.source(), p).dump(2) + '\n'
-                                  : program_text(c.source(), p));
-      return 0;
-    });
+    CLI::App *command =
+        add_compiling("ir", "what a rank does, and what it waits for", [this](compiler &c) {
+          const rank_program p = c.program(rank_);
+          put(options_, options_.json ? program_json(c.source(), p).dump(2) + '\n'
+                                      : program_text(c.source(), p));
+          return 0;
+        });
     command->add_option("--rank", rank_, "whose")->capture_default_str();
     add_json(command);
   }
@@ -163,6 +185,8 @@ private:
   common_options options_;
   std::int64_t rank_ = 0;
   bool with_data_ = false;
+  reuse_options reuse_{.epochs = 1};
+  std::string replay_;
   action chosen_;
 };
 

@@ -109,8 +109,8 @@ void weighing::list_events(const path_program &path) {
   std::ranges::stable_sort(events, {}, &event::at);
 }
 
-// Where several works wait for the same data. Nothing but what the path receives is among the events
-// then.
+// Where several works wait for the same data. Nothing but what the path receives is among the
+// events then.
 void weighing::list_raises(const path_program &path) {
   std::vector<std::int64_t> afters;
   for (const auto &s : path.sends)
@@ -127,8 +127,8 @@ void weighing::list_raises(const path_program &path) {
     if (!path.receives[i].has_data || (!last && events[i + 1].at.round == events[i].at.round))
       continue;
     const std::int64_t round = events[i].at.round;
-    const auto branches = (last ? std::ssize(afters) : sends_before(events[i + 1].at.round)) -
-                          sends_before(round);
+    const auto branches =
+        (last ? std::ssize(afters) : sends_before(events[i + 1].at.round)) - sends_before(round);
     if (branches < 2)
       continue;
     with_raises.push_back(own({round, event_kind::raise}));

@@ -14,8 +14,7 @@ std::vector<std::vector<work_number>> waits_of(const world &w) {
   for (const auto &counter : w.counters())
     for (std::size_t i = 0; i < counter.works.size(); ++i)
       for (const addition &a : counter.additions)
-        if (w.needs(counter.works[i], a) &&
-            !(i > 0 && w.needs(counter.works[i - 1], a)))
+        if (w.needs(counter.works[i], a) && !(i > 0 && w.needs(counter.works[i - 1], a)))
           waits[counter.works[i]].push_back(a.by);
   return waits;
 }

@@ -52,8 +52,12 @@ template <typename Parts> nlohmann::json all_of(const algorithm &a, const Parts 
 
 template <typename M, typename Parts>
 nlohmann::json json_of(const algorithm &a, const M &m, const char *what, const Parts &parts) {
-  nlohmann::json j{{"what", what},   {"peer", m.peer},         {"round", m.round},
-                   {"after", m.after}, {"signal", !m.has_data}, {"combining", m.combines},
+  nlohmann::json j{{"what", what},
+                   {"peer", m.peer},
+                   {"round", m.round},
+                   {"after", m.after},
+                   {"signal", !m.has_data},
+                   {"combining", m.combines},
                    {"pieces", all_of(a, parts)}};
   if (!m.note.empty())
     j["note"] = m.note;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #pragma once
 
-#include "collc/lang/ast.h"
 #include "collc/ir/rank_program.h"
+#include "collc/lang/ast.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -18,9 +18,10 @@ static void atomics__what_is_defined(void **) {
 }
 
 static void atomics__refuses_the_others(void **) {
-  unit::expect_same(unit::complaint([] { find_atomic("max", "float_complex"); }),
-                    "operation 'max' isn't defined for type 'float_complex'; it is for int8, uint8, "
-                    "int16, uint16, int32, uint32, int64, uint64, float, double");
+  unit::expect_same(
+      unit::complaint([] { find_atomic("max", "float_complex"); }),
+      "operation 'max' isn't defined for type 'float_complex'; it is for int8, uint8, "
+      "int16, uint16, int32, uint32, int64, uint64, float, double");
   unit::expect_part(unit::complaint([] { find_atomic("maxloc", "double"); }),
                     "operation is 'maxloc'; allowed: sum, prod, min");
   unit::expect_part(unit::complaint([] { find_atomic("sum", "real"); }),

@@ -37,8 +37,9 @@ static void builtin__or_a_file(void **) {
 
 static void builtin__refuses_what_is_neither(void **) {
   const std::string said = unit::complaint([] { load("barrier:none"); });
-  unit::expect_part(said, "algorithm 'barrier:none' is neither a file that can be read (No such file "
-                          "or directory) nor one of allgather:bruck, ");
+  unit::expect_part(said,
+                    "algorithm 'barrier:none' is neither a file that can be read (No such file "
+                    "or directory) nor one of allgather:bruck, ");
   unit::expect_part(unit::complaint([] { load("/tmp"); }), "(Is a directory)");
 }
 

@@ -15,4 +15,5 @@ unit_collc_sources = \
 	fabtests/unit/collc/plan.cpp \
 	fabtests/unit/collc/program.cpp \
 	fabtests/unit/collc/resources.cpp \
+	fabtests/unit/collc/reuse.cpp \
 	fabtests/unit/collc/table.cpp

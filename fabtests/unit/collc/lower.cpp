@@ -46,8 +46,8 @@ static void lower__refuses_what_is_not_matched(void **) {
                       2);
   unit::expect_same(unit::complaint([&] { late->schedule(0); }),
                     "message 2 from rank 0 to rank 1 is sent, but not received");
-  unit::compiled never(unit::text("collective gather if rank == 0 { round 1 { recv 1 output[8:8] } }"),
-                       2);
+  unit::compiled never(
+      unit::text("collective gather if rank == 0 { round 1 { recv 1 output[8:8] } }"), 2);
   unit::expect_same(unit::complaint([&] { never->schedule(0); }),
                     "message 1 from rank 1 to rank 0 is received, but not sent");
 }

@@ -50,17 +50,18 @@ static void plan__without_order(void **) {
   q.parameters["segments"] = 64;
   assert_int_equal(weights("broadcast:chain", 3, 1, how, q).front(), std::uint64_t{1} << 63);
   q.parameters["segments"] = 65;
-  unit::expect_same(
-      unit::complaint([&] { weights("broadcast:chain", 3, 1, how, q); }),
-      "rank 1: the tank's level needs 65 bits; a counter has 64: fewer rounds, or rounds with several "
-      "messages, need fewer");
+  unit::expect_same(unit::complaint([&] { weights("broadcast:chain", 3, 1, how, q); }),
+                    "rank 1: the tank's level needs 65 bits; a counter has 64: fewer rounds, or "
+                    "rounds with several "
+                    "messages, need fewer");
 }
 
 static void plan__refuses_two_in_one_bucket(void **) {
   unit::expect_same(unit::complaint([] {
-                      unit::compiled c(unit::text("collective barrier rounds 1 round 1 { if rank == "
-                                                  "0 { recv 1 recv 2 } else { send 0 } }"),
-                                       3);
+                      unit::compiled c(
+                          unit::text("collective barrier rounds 1 round 1 { if rank == "
+                                     "0 { recv 1 recv 2 } else { send 0 } }"),
+                          3);
                       c->schedule(0);
                     }),
                     "rank 0: in round 1 both rank 1 and rank 2 add to the tank: where 'rounds' is "
@@ -85,9 +86,8 @@ static void plan__no_sum_of_later_ones_is_enough(void **) {
     }
 }
 
-static const CMUnitTest cases[] = {cmocka_unit_test(plan__powers_of_two),
-                                   cmocka_unit_test(plan__counts),
-                                   cmocka_unit_test(plan__without_order),
-                                   cmocka_unit_test(plan__refuses_two_in_one_bucket),
-                                   cmocka_unit_test(plan__no_sum_of_later_ones_is_enough)};
+static const CMUnitTest cases[] = {
+    cmocka_unit_test(plan__powers_of_two), cmocka_unit_test(plan__counts),
+    cmocka_unit_test(plan__without_order), cmocka_unit_test(plan__refuses_two_in_one_bucket),
+    cmocka_unit_test(plan__no_sum_of_later_ones_is_enough)};
 static const unit::Group group{"plan", cases};
