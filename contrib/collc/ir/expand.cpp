@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <numeric>
 #include <utility>
 
 namespace collc {
@@ -243,33 +243,31 @@ private:
     return s.after ? std::max<std::int64_t>(value_(*s.after), 0) : round_ - 1;
   }
 
-  void send(const statement &s) {
-    sending m;
+  template <typename M> M message(const statement &s) {
+    M m;
     m.peer = peer_of(s);
     m.round = round_;
     m.after = after_of(s);
     m.has_data = !s.pieces.empty();
     m.combines = s.combines;
+    m.note = s.note;
+    m.at = s.at;
+    return m;
+  }
+
+  void send(const statement &s) {
+    auto m = message<sending>(s);
     for (const auto &p : s.pieces)
       if (piece out = evaluate(p, false); out.from.length > 0)
         m.pieces.push_back(out);
-    m.note = s.note;
-    m.at = s.at;
     path().sends.push_back(std::move(m));
   }
 
   void receive(const statement &s) {
-    receiving m;
-    m.peer = peer_of(s);
-    m.round = round_;
-    m.after = after_of(s);
-    m.has_data = !s.pieces.empty();
-    m.combines = s.combines;
+    auto m = message<receiving>(s);
     for (const auto &p : s.pieces)
       if (range r = own_range(p.from); r.length > 0)
         m.places.push_back(r);
-    m.note = s.note;
-    m.at = s.at;
     path().receives.push_back(std::move(m));
   }
 
@@ -283,28 +281,38 @@ private:
   template <typename M, typename Parts>
   void number_messages(std::vector<M> &list, std::vector<Parts> M::*parts) {
     std::ranges::stable_sort(list, {}, &M::round);
-    std::map<std::int64_t, std::size_t> last; // of each peer
-    std::size_t kept = 0;
-    for (M &m : list) {
-      const auto [before, fresh] = last.try_emplace(m.peer, kept);
-      M &other = list[before->second];
-      if (!fresh && other.round == m.round) {
-        if (other.combines != m.combines || other.has_data != m.has_data)
-          value_.refuse(m.at, "expected the same kind of message as the one before for rank " +
-                                  std::to_string(m.peer) + " in round " + std::to_string(m.round) +
-                                  ", found another");
-        other.after = std::max(other.after, m.after);
-        auto &all = other.*parts;
-        all.insert(all.end(), (m.*parts).begin(), (m.*parts).end());
+    std::vector<std::uint32_t> by_peer(list.size());
+    std::iota(by_peer.begin(), by_peer.end(), 0);
+    std::ranges::stable_sort(by_peer, {}, [&](std::uint32_t i) { return list[i].peer; });
+    bool merged = false;
+    M *last = nullptr; // of the same peer, if it is
+    for (const std::uint32_t i : by_peer) {
+      M &m = list[i];
+      if (last == nullptr || last->peer != m.peer) {
+        m.ordinal = 0;
+      } else if (last->round == m.round) {
+        merge(*last, m, parts);
+        m.round = 0;
+        merged = true;
         continue;
+      } else {
+        m.ordinal = last->ordinal + 1;
       }
-      m.ordinal = fresh ? 0 : other.ordinal + 1;
-      before->second = kept;
-      if (&list[kept] != &m)
-        list[kept] = std::move(m);
-      ++kept;
+      last = &m;
     }
-    list.resize(kept);
+    if (merged)
+      std::erase_if(list, [](const M &m) { return m.round == 0; });
+  }
+
+  template <typename M, typename Parts>
+  void merge(M &into, const M &m, std::vector<Parts> M::*parts) const {
+    if (into.combines != m.combines || into.has_data != m.has_data)
+      value_.refuse(m.at, "expected the same kind of message as the one before for rank " +
+                              std::to_string(m.peer) + " in round " + std::to_string(m.round) +
+                              ", found another");
+    into.after = std::max(into.after, m.after);
+    auto &all = into.*parts;
+    all.insert(all.end(), (m.*parts).begin(), (m.*parts).end());
   }
 
   const algorithm &a_;

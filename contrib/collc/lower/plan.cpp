@@ -228,11 +228,6 @@ tank_plan::tank_plan(const rank_program &program, const path_program &path, cons
   std::uint64_t level = tank_.start;
   for (const event &e : events)
     levels_.push_back(level += e.weight);
-  index_.resize(events.size());
-  std::iota(index_.begin(), index_.end(), 0);
-  std::ranges::sort(index_, {}, [&](std::uint32_t i) {
-    return std::tuple(events[i].at.slot, events[i].source, events[i].ordinal);
-  });
 }
 
 std::uint64_t tank_plan::level(position upto) const {
@@ -248,6 +243,11 @@ const event &tank_plan::find(event_kind what, std::int64_t source, std::uint32_t
   const auto key_of = [&](std::uint32_t i) {
     return std::tuple(events[i].at.slot, events[i].source, events[i].ordinal);
   };
+  if (index_.empty()) {
+    index_.resize(events.size());
+    std::iota(index_.begin(), index_.end(), 0);
+    std::ranges::sort(index_, {}, key_of);
+  }
   const auto at = std::ranges::lower_bound(index_, key, {}, key_of);
   if (at == index_.end() || key_of(*at) != key)
     throw match_error(

@@ -30,8 +30,8 @@ public:
 private:
   std::int64_t rank_;
   tank tank_;
-  std::vector<std::uint64_t> levels_; // after each event
-  std::vector<std::uint32_t> index_;  // of events, by kind, source and ordinal
+  std::vector<std::uint64_t> levels_;        // after each event
+  mutable std::vector<std::uint32_t> index_; // of events, by kind, source and ordinal; once asked
   bool counts_ = false;
 };
 

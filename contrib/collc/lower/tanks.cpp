@@ -4,7 +4,7 @@
 #include "collc/lower/lower.h"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -26,6 +26,7 @@ public:
         out_(out) {}
 
   void run() {
+    made_.reserve(path_.receives.size() + 2 * path_.sends.size() + 2 * path_.combines.size() + 1);
     for (const auto &r : path_.receives)
       tell_ready(r);
     for (const auto &s : path_.sends)
@@ -36,7 +37,10 @@ public:
       if (e.at.slot == event_kind::raise)
         raise(e);
     // What fires at the same level does so in the order of the rounds.
-    std::ranges::stable_sort(made_, {}, [](const made &m) {
+    order_.resize(made_.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    std::ranges::stable_sort(order_, {}, [this](std::uint32_t i) {
+      const made &m = made_[i];
       return std::tuple(m.level, m.at, m.what.why == role::signal ? role::ready : m.what.why);
     });
     finish();
@@ -208,7 +212,8 @@ private:
     w.peer = p_.rank;
     w.value = 0 - full;
     w.real_round = p_.rounds >= 0 ? p_.rounds * points_.each() + 1 : 0;
-    made_.push_back({full, {std::numeric_limits<std::int64_t>::max(), last_slot}, std::move(w)});
+    order_.push_back(static_cast<std::uint32_t>(made_.size()));
+    made_.push_back({full, {}, std::move(w)}); // the last, whatever fires at its level
   }
 
   void move_out() {
@@ -218,8 +223,9 @@ private:
       out_.counters.push_back({counter_id::role::tank, path_.number, 1});
     if (!delivering_.empty())
       out_.counters.push_back(deliveries());
-    for (auto &m : made_)
-      out_.works.push_back(std::move(m.what));
+    out_.works.reserve(out_.works.size() + made_.size());
+    for (const std::uint32_t i : order_)
+      out_.works.push_back(std::move(made_[i].what));
   }
 
   compiler &c_;
@@ -230,6 +236,7 @@ private:
   check_points points_;
   rank_schedule &out_;
   std::vector<made> made_;
+  std::vector<std::uint32_t> order_; // in which they fire
   std::set<std::int64_t> told_, delivering_;
 };
 

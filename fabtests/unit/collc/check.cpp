@@ -59,17 +59,10 @@ std::string found_by(const std::string &text, std::int64_t ranks, const request 
   return found.empty() ? "" : found.front().check;
 }
 
-std::vector<rank_schedule> schedules(compiler &c) {
-  std::vector<rank_schedule> all;
-  for (std::int64_t rank = 0; rank < c.asked().ranks; ++rank)
-    all.push_back(c.schedule(rank));
-  return all;
-}
-
 // What is found with one work of one rank changed.
 template <typename Change>
 std::string found_with(unit::compiled &c, std::size_t rank, std::size_t i, Change change) {
-  auto all = schedules(*c);
+  auto all = unit::schedules(*c);
   change(all[rank].works[i]);
   const auto found = check(world(*c, std::move(all)));
   return found.empty() ? "" : found.front().check;

@@ -8,6 +8,7 @@
 #include "collc/lower/lower.h"
 
 #include <string>
+#include <vector>
 
 #include "unit/unit.h"
 
@@ -35,6 +36,13 @@ private:
   collc::algorithm source_;
   collc::compiler compiler_;
 };
+
+inline std::vector<collc::rank_schedule> schedules(collc::compiler &c) {
+  std::vector<collc::rank_schedule> all;
+  for (std::int64_t rank = 0; rank < c.asked().ranks; ++rank)
+    all.push_back(c.schedule(rank));
+  return all;
+}
 
 inline collc::algorithm text(const std::string &t) { return collc::parse(t, "t"); }
 

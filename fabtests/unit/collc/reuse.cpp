@@ -30,13 +30,6 @@ void expect_clean(const std::string &name, std::int64_t ranks, const lowering &h
   assert_true(r.states > 1);
 }
 
-std::vector<rank_schedule> schedules(compiler &c) {
-  std::vector<rank_schedule> all;
-  for (std::int64_t rank = 0; rank < c.asked().ranks; ++rank)
-    all.push_back(c.schedule(rank));
-  return all;
-}
-
 } // namespace
 
 // A rank that is ahead by an operation is taken for one of the present.
@@ -81,7 +74,7 @@ static void reuse__barrier_on_one_tank(void **) {
 static void reuse__finds_a_wrong_reset(void **) {
   for (const std::int64_t wrong : {-1, 1}) {
     unit::compiled c("barrier:butterfly", 4, tanks(1));
-    auto all = schedules(*c);
+    auto all = unit::schedules(*c);
     all[2].works.back().value += static_cast<std::uint64_t>(wrong);
     assert_false(check_reuse(world(*c, std::move(all)), {.epochs = 2}).found.empty());
   }
@@ -94,7 +87,7 @@ static void reuse__finds_what_fires_early(void **) {
   for (std::size_t i = 0; i < works.size(); ++i) {
     if (works[i].threshold == 0)
       continue;
-    auto all = schedules(*c);
+    auto all = unit::schedules(*c);
     --all[1].works[i].threshold;
     assert_false(check_reuse(world(*c, std::move(all)), {.epochs = 1}).found.empty());
   }
