@@ -94,13 +94,13 @@ coverage:
 	  CFLAGS='-g -O0 --coverage' CXXFLAGS='-g -O0 --coverage' \
 	  -- check
 	@cd coverage && lcov --quiet --capture --directory . --output-file all.info && \
-	lcov --quiet --extract all.info '*/prov/*' --output-file prov.info && \
+	lcov --quiet --extract all.info '*/prov/*' '*/contrib/collc/*' --output-file prov.info && \
 	genhtml --quiet --output-directory html prov.info && \
 	lcov --list prov.info
 
 # Relative to the source tree, where the two scripts work.
 source_flags = \
-	FLAGS='-std=c++20 -Iprov -Iinclude -I$(abs_builddir) $(LIBFABRIC_CFLAGS) $(CPPFLAGS)' \
+	FLAGS='-std=c++20 -Iprov -Icontrib -Iinclude -I$(abs_builddir) $(LIBFABRIC_CFLAGS) $(CPPFLAGS)' \
 	DPDK_FLAGS='$(DPDK_CFLAGS)' \
 	TEST_FLAGS='-Ifabtests $(CMOCKA_CFLAGS) $(CLI11_CFLAGS) $(FMT_CFLAGS)'
 
@@ -109,7 +109,7 @@ check-headers:
 	'$(srcdir)/contrib/devtools/check-headers' '$(abs_top_srcdir)'
 
 # TIDY names files or folders of the source tree.
-TIDY = prov fabtests
+TIDY = prov contrib/collc fabtests
 check-tidy:
 	@$(source_flags) \
 	'$(srcdir)/contrib/devtools/run-tidy' '$(abs_top_srcdir)' $(TIDY)

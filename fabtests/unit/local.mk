@@ -13,6 +13,7 @@ include fabtests/unit/net/local.mk
 include fabtests/unit/engine/local.mk
 include fabtests/unit/face/local.mk
 include fabtests/unit/link_ethdev/local.mk
+include fabtests/unit/collc/local.mk
 
 unit_common = fabtests/unit/unit.h fabtests/unit/main.cpp
 unit_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/fabtests $(CMOCKA_CFLAGS)
@@ -81,6 +82,13 @@ fabtests_unit_test_link_ethdev_SOURCES = $(unit_common) $(unit_link_ethdev_sourc
 fabtests_unit_test_link_ethdev_CPPFLAGS = $(unit_cppflags)
 fabtests_unit_test_link_ethdev_CXXFLAGS = $(AM_CXXFLAGS) $(DPDK_CFLAGS)
 fabtests_unit_test_link_ethdev_LDADD = $(link_ethdev_libs) $(unit_libs)
+endif
+
+if ENABLE_COLLC
+unit_programs += fabtests/unit/test_collc
+fabtests_unit_test_collc_SOURCES = $(unit_common) $(unit_collc_sources)
+fabtests_unit_test_collc_CPPFLAGS = $(unit_cppflags) $(collc_cppflags)
+fabtests_unit_test_collc_LDADD = libcollc.la $(collc_libs) $(unit_libs)
 endif
 
 check_PROGRAMS += $(unit_programs)
