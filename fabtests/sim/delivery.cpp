@@ -158,6 +158,33 @@ const Case latency{
       CHECK(lossy_trip < 2 * clean_trip);
     }};
 
+// One message by rendezvous among others that never leave the window a free place: its data get
+// as many bytes as they do.
+const Case fair{"delivery__no_rendezvous_starves_behind_others", 2, [](std::uint64_t seed) {
+                  for (const std::size_t size : {200, 30'000}) {
+                    World world(seed);
+                    world.add(2);
+                    constexpr std::size_t large_size = 290'000;
+                    const std::size_t count = 20 * large_size / size, window = 16 + 60'000 / size;
+                    Op &large = world.receive(1, large_size, {.tag = 7});
+                    std::vector<Op *> receives;
+                    std::size_t before = 0; // of the others, until the large one is there
+                    for (std::size_t i = 0; i < count; ++i) {
+                      receives.push_back(&world.receive(1, size, {.tag = 1}));
+                      world.send(0, 1, bytes_of(size, i), {.tag = 1});
+                      if (i == window)
+                        world.send(0, 1, bytes_of(large_size, 7), {.tag = 7});
+                      if (i >= window)
+                        world.wait(*receives[i - window]);
+                      before += large.done.empty();
+                    }
+                    world.wait(large);
+                    verify(large.memory, 7);
+                    note(fmt::format("{} of {} before", before, count));
+                    CHECK(before * size < 2 * large_size + 3 * window * size);
+                  }
+                }};
+
 // One pair, large messages, a few under way. Gbit/s.
 double bulk(std::uint64_t seed, const Faults &faults) {
   World world(seed);

@@ -78,6 +78,10 @@ struct Traffic {
   MessageNumber probed_above{};
   Duration probe_pause{};
 
+  // Bytes that `streaming` may send for those of `pending` that have gone before: as many, so that
+  // neither starves behind the other.
+  std::uint32_t data_share = 0;
+
   bool to_send() const { return !pending.empty() || !control.empty() || !streaming.empty(); }
   // Whether the peer owes something: its silence counts then.
   bool waits() const {

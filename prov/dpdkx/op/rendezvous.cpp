@@ -39,51 +39,52 @@ bool Messenger::request(Peer &p, TxOp &op) {
   return true;
 }
 
-// Data of all operations that may send, a packet of each in turn.
+// A packet of data of the first operation that may send, which then waits for its next turn behind
+// the others. False: no room.
 bool Messenger::stream(Peer &p) {
   Traffic &t = *p.traffic;
-  while (TxOp *op = t.streaming.front()) {
-    const std::size_t room = p.max_frames - wire::rdata_frame_size;
-    const std::size_t part = std::min<std::uint64_t>(op->wanted - op->offset, room);
-    const std::uint32_t len = static_cast<std::uint32_t>(wire::rdata_frame_size + part);
-    Reach reach;
-    if (op->serves) {
-      const wire::Targets from = slice(op->remote->targets, op->offset, part);
-      if (const int error = open(reach, from, FI_REMOTE_READ)) {
-        t.streaming.erase(op); // the registration has been closed
-        send_fin(p, op->receiver, error);
-        release(*op);
-        settle_adds(p);
-        continue;
-      }
+  TxOp &op = *t.streaming.front();
+  const std::size_t room = p.max_frames - wire::rdata_frame_size;
+  const std::size_t part = std::min<std::uint64_t>(op.wanted - op.offset, room);
+  const std::uint32_t len = static_cast<std::uint32_t>(wire::rdata_frame_size + part);
+  Reach reach;
+  if (op.serves) {
+    const wire::Targets from = slice(op.remote->targets, op.offset, part);
+    if (const int error = open(reach, from, FI_REMOTE_READ)) {
+      t.streaming.erase(&op); // the registration has been closed
+      send_fin(p, op.receiver, error);
+      release(op);
+      settle_adds(p);
+      return true;
     }
-    std::byte *out = outlet_.begin(p, len);
-    if (!out)
-      return false;
-    wire::RdataFrame f;
-    f.len = static_cast<std::uint16_t>(part);
-    f.receiver = op->receiver;
-    f.offset = op->offset;
-    out = wire::encode(out, f);
-    if (op->serves) {
-      reach.get(0, out, part);
-      op->last_pn = outlet_.commit(p, len);
-    } else if (p.lossless) {
-      op->memory.copy_out(op->offset, out, part);
-      op->last_pn = outlet_.commit(p, len);
-    } else {
-      op->last_pn = outlet_.commit(p, len, op, op->offset, static_cast<std::uint32_t>(part));
-    }
-    op->offset += part;
-    t.streaming.erase(op);
-    if (op->offset < op->wanted) {
-      t.streaming.push_back(op);
-    } else if (op->serves) {
-      served(*op);
-    } else {
-      op->stage = TxStage::streamed;
-      t.streamed.push_back(op);
-    }
+  }
+  std::byte *out = outlet_.begin(p, len);
+  if (!out)
+    return false;
+  wire::RdataFrame f;
+  f.len = static_cast<std::uint16_t>(part);
+  f.receiver = op.receiver;
+  f.offset = op.offset;
+  out = wire::encode(out, f);
+  if (op.serves) {
+    reach.get(0, out, part);
+    op.last_pn = outlet_.commit(p, len);
+  } else if (p.lossless) {
+    op.memory.copy_out(op.offset, out, part);
+    op.last_pn = outlet_.commit(p, len);
+  } else {
+    op.last_pn = outlet_.commit(p, len, &op, op.offset, static_cast<std::uint32_t>(part));
+  }
+  t.data_share -= std::min(t.data_share, len);
+  op.offset += part;
+  t.streaming.erase(&op);
+  if (op.offset < op.wanted) {
+    t.streaming.push_back(&op);
+  } else if (op.serves) {
+    served(op);
+  } else {
+    op.stage = TxStage::streamed;
+    t.streamed.push_back(&op);
   }
   return true;
 }

@@ -232,6 +232,12 @@ static bool held_back(const Traffic &t, const TxOp &op) {
   return t.bulk != 0 && !op.needs_no_receive() && op.stage == TxStage::queued;
 }
 
+// What an operation's start gives to data that wait: its own bytes, as far as it sends them itself.
+static std::uint32_t share_of(const TxOp &op) {
+  constexpr std::size_t frame = 32, most = 64 * 1024;
+  return static_cast<std::uint32_t>(frame + std::min(op.memory.len, most));
+}
+
 bool Messenger::push(Peer &p) {
   if (!p.traffic)
     return false;
@@ -240,12 +246,21 @@ bool Messenger::push(Peer &p) {
     return t.to_send();
   if (!flush_control(p))
     return true;
-  while (TxOp *op = t.pending.front()) {
-    if (!start(p, *op))
+  bool starting = true;
+  for (;;) {
+    TxOp *const next = starting ? t.pending.front() : nullptr;
+    if (t.streaming.empty())
+      t.data_share = 0;
+    if (next && t.data_share < p.max_frames) {
+      const std::uint32_t share = share_of(*next); // it may be gone once it has started
+      starting = start(p, *next);
+      t.data_share += starting ? share : 0;
+    } else if (t.streaming.empty()) {
       break;
+    } else if (!stream(p)) {
+      return true;
+    }
   }
-  if (!stream(p))
-    return true;
   return !t.pending.empty() && !held_back(t, *t.pending.front());
 }
 
