@@ -9,8 +9,10 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <optional>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 using namespace link_host;
@@ -124,6 +126,43 @@ static void files__none_are_needed(void **) {
   assert_true(well);
 }
 
+// They lie unread in sockets of whoever runs as the same user.
+static void descriptors__too_many_under_way(void **) {
+  if (geteuid() != 0)
+    skip();
+  assert_true(succeeded(in_child([] {
+    const LogCapture log;
+    int ends[2];
+    const rlimit small{64, 64};
+    if (!become_nobody() || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends) != 0)
+      return false;
+    const auto own = open_port(), other = open_port();
+    if (setrlimit(RLIMIT_NOFILE, &small) != 0)
+      return false;
+    host::Fd memfd;
+    std::optional<host::ForkHold> hold(std::in_place);
+    host::Fd socket(ends[0], *hold), unread(ends[1], *hold);
+    hold.reset();
+    host::Segment segment;
+    if (host::Segment::create(65536, segment, memfd) != 0)
+      return false;
+    int sent = 0;
+    while (sent == 0)
+      sent = host::send_hello(socket, host::make_hello(loopback(1), 65536, 1000, 0), memfd);
+    PathId path;
+    if (sent != -ETOOMANYREFS || own->open_path(other->address(), path) != 0 || !no_event(*own) ||
+        log.count("RLIMIT_NOFILE") != 1)
+      return false;
+    unread.reset();
+    socket.reset();
+    PathEvent event;
+    for (const Time end = now() + std::chrono::milliseconds(patience_ms); now() < end;)
+      if (own->poll_events(&event, 1, now()) == 1)
+        return event.kind == PathEventKind::up && log.lines().size() == 1;
+    return false;
+  })));
+}
+
 static void descriptors__none_for_a_path(void **) {
   const LogCapture log;
   const auto port = open_port();
@@ -184,6 +223,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(memory__larger_than_a_file_may_be),
     cmocka_unit_test(files__none_are_needed),
     cmocka_unit_test(descriptors__none_for_a_path),
+    cmocka_unit_test(descriptors__too_many_under_way),
     cmocka_unit_test(descriptors__none_for_a_guest),
 };
 static const unit::Group group{"link_host.limits", cases};

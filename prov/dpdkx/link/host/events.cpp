@@ -23,6 +23,7 @@ namespace {
 
 constexpr Duration look_every = std::chrono::milliseconds(1);
 constexpr Duration look_every_connecting = std::chrono::microseconds(50);
+constexpr Duration look_every_greeting = std::chrono::milliseconds(1);
 constexpr Duration hello_within = std::chrono::seconds(10);
 constexpr unsigned notes_per_look = 32; // of one peer
 constexpr unsigned guests_per_look = 64;
@@ -303,11 +304,9 @@ void HostPort::settle_ending() {
 
 void HostPort::retry_connecting() {
   std::erase_if(connecting_, [this](Path *path) {
-    int result = connect_to(path->peer, path->socket);
+    const int result = reach(*path);
     if (result == -EAGAIN)
       return false;
-    if (result == 0)
-      result = greet(*path);
     if (result == 0) {
       events_.push_back({PathEventKind::up, path->id});
       return true;
@@ -318,8 +317,11 @@ void HostPort::retry_connecting() {
     events_.push_back({PathEventKind::failed, path->id, result});
     return true;
   });
-  if (!connecting_.empty())
-    next_look_ = now_ + look_every_connecting;
+  if (!connecting_.empty()) {
+    const bool connected =
+        std::ranges::all_of(connecting_, [](Path *p) { return bool(p->socket); });
+    next_look_ = now_ + (connected ? look_every_greeting : look_every_connecting);
+  }
 }
 
 // Only the producer of an empty ring does this, which owns all of it: what the

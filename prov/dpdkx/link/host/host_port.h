@@ -81,7 +81,11 @@ private:
   bool is_self(const Address &peer) const;
   int open_to_self(Path &path);
   static void tell_failure(const Path &path, int result);
+  void tell_crowd();
+  int reach(Path &path);
+  int prepare(Path &path);
   int greet(Path &path);
+  std::uint64_t start_of_rings(const Path &path) const;
   int listen_to_peer(Path &path);
   void part_from_peer(Path &path);
   void attach(Path &path, std::uint64_t start_rx, std::uint64_t start_tx,
@@ -114,6 +118,7 @@ private:
   const std::uint32_t generation_;
   const pid_t own_pid_;
   bool armed_ = false;
+  bool crowd_told_ = false;
   bool needs_fence_ = true; // others' barrier_everywhere() doesn't reach this process
 
   // Of these and of events_, add_path() makes room for all paths: what comes later can't fail.

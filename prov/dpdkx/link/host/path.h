@@ -11,7 +11,7 @@ namespace dpdkx::link::host {
 
 struct Path {
   enum class State : std::uint8_t {
-    connecting, // the peer has too many connections waiting; to be tried again
+    connecting, // too many connections or descriptors are on their way; to be tried again
     open,
     ending, // the peer has ended; what it sent is still to be polled
     ended,  // and the engine was told
@@ -35,6 +35,7 @@ struct Path {
   Segment segment;
   Fd socket;  // none on a path to oneself
   Fd process; // tells of the peer process' end; none for this process
+  Fd memfd;   // the segment's, until the peer has been sent it
   Peer who;
   Address peer;
 

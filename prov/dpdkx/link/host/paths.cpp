@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dpdkx::link {
 
@@ -65,6 +66,22 @@ LogLevel level_of(int result) {
 
 } // namespace
 
+// The kernel lets each user but root have so many descriptors under way, in all processes.
+void HostPort::tell_crowd() {
+  if (!std::exchange(crowd_told_, true))
+    log(LogLevel::warn, [&] {
+      return "host link: more descriptors of this user are on their way to processes that don't "
+             "take them than RLIMIT_NOFILE allows: paths have to wait";
+    });
+}
+
+// Rings begin at different lines, or the polled lines of many idle paths
+// would all want the same few places in the cache.
+std::uint64_t HostPort::start_of_rings(const Path &path) const {
+  const std::uint64_t line = bound_.port + static_cast<std::uint32_t>(path.id);
+  return line * cache_line % options_.ring_bytes;
+}
+
 void HostPort::tell_failure(const Path &path, int result) {
   if (result != -EPERM) // said already
     log(level_of(result), [&] { return open_failure(path.peer, result); });
@@ -77,15 +94,13 @@ int HostPort::open_path(const Address &peer, PathId &id) {
   if (added == nullptr)
     return -ENOMEM;
   Path &path = *added;
-  int result = is_self(peer) ? open_to_self(path) : connect_to(peer, path.socket);
+  int result = is_self(peer) ? open_to_self(path) : reach(path);
   if (result == -EAGAIN) {
     connecting_.push_back(&path);
     next_look_ = Time{};
     id = path.id;
     return 0;
   }
-  if (result == 0 && path.state != Path::State::open)
-    result = greet(path);
   if (result != 0) {
     tell_failure(path, result);
     remove_path(path);
@@ -162,31 +177,48 @@ int HostPort::open_to_self(Path &path) {
   return 0;
 }
 
-// The first half of the handshake; the path is usable then.
-int HostPort::greet(Path &path) {
+// Connects and greets, as far as that has not been done. -EAGAIN: to be tried again.
+int HostPort::reach(Path &path) {
+  if (!path.socket)
+    if (const int result = connect_to(path.peer, path.socket); result != 0)
+      return result;
+  if (!path.memfd)
+    if (const int result = prepare(path); result != 0)
+      return result;
+  return greet(path);
+}
+
+// All that the first half of the handshake needs.
+int HostPort::prepare(Path &path) {
   if (const int result = identify(path.socket, path.who); result != 0)
     return result;
   if (const int result = check_user(path); result != 0)
     return result;
-  // An endpoint on the any address goes by the address that the peer knows: as
-  // for UDP within a host, source and destination are then the same.
-  Address from = bound_.is_any() ? path.peer : bound_;
-  from.port = bound_.port;
-  // Rings begin at different lines, or the polled lines of many idle paths
-  // would all want the same few places in the cache.
-  const std::uint64_t line = bound_.port + static_cast<std::uint32_t>(path.id);
-  const std::uint64_t start = line * cache_line % options_.ring_bytes;
-  Fd memfd;
-  if (const int result = Segment::create(options_.ring_bytes, path.segment, memfd); result != 0)
+  const std::uint64_t start = start_of_rings(path);
+  if (const int result = Segment::create(options_.ring_bytes, path.segment, path.memfd);
+      result != 0)
     return result;
   attach(path, start, start, options_.max_datagram);
   for (const End end : {End::opener, End::acceptor})
     path.segment.consumer_words(end).head = start;
   *path.peer_sleep = static_cast<std::uint32_t>(Sleep::may_sleep); // until it says otherwise
+  return 0;
+}
 
-  const Hello hello = make_hello(from, options_.ring_bytes, options_.max_datagram, start);
-  if (const int result = send_hello(path.socket, hello, memfd); result != 0)
-    return result == -EPIPE ? -ECONNREFUSED : result;
+// The first half of the handshake; the path is usable then.
+int HostPort::greet(Path &path) {
+  // An endpoint on the any address goes by the address that the peer knows: as
+  // for UDP within a host, source and destination are then the same.
+  Address from = bound_.is_any() ? path.peer : bound_;
+  from.port = bound_.port;
+  const Hello hello =
+      make_hello(from, options_.ring_bytes, options_.max_datagram, start_of_rings(path));
+  if (const int result = send_hello(path.socket, hello, path.memfd); result != 0) {
+    if (result == -ETOOMANYREFS) // until peers have taken some
+      tell_crowd();
+    return result == -EPIPE ? -ECONNREFUSED : result == -ETOOMANYREFS ? -EAGAIN : result;
+  }
+  path.memfd.reset();
   if (path.who.pid != own_pid_)
     path.process = watch_process(path.socket, path.who);
   if (path.process.error() == -EMFILE)
