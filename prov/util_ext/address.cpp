@@ -124,7 +124,18 @@ int from_text(const char *text, SockAddr &a) {
   return resolve(n.empty() ? nullptr : n.c_str(), s.empty() ? nullptr : s.c_str(), family, a);
 }
 
+// getaddrinfo makes a port of any number, by its last 16 bits.
+static bool is_beyond_ports(const char *service) {
+  const std::string_view s(service ? service : "");
+  std::uint32_t port = 0;
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), port);
+  return end == s.data() + s.size() && !s.empty() &&
+         (error == std::errc::result_out_of_range || port > 65535);
+}
+
 static int lookup(const char *node, const char *service, int family, int flags, SockAddr &a) {
+  if (is_beyond_ports(service))
+    return -FI_ENODATA;
   addrinfo hints{}, *found = nullptr;
   hints.ai_family = family;
   hints.ai_socktype = SOCK_DGRAM; // one answer an address, not one for each type

@@ -118,6 +118,14 @@ void resolve__takes_numbers_names_and_texts(void **) {
   assert_int_equal(resolve(nullptr, nullptr, AF_UNSPEC, a), -FI_EINVAL);
   assert_true(resolve("127.0.0.1", "no such service", AF_UNSPEC, a) < 0);
   assert_true(resolve_numeric("localhost", "80", AF_INET, a) < 0);
+  assert_int_equal(resolve("127.0.0.1", "65535", AF_UNSPEC, a), 0);
+  for (const char *const beyond : {"65536", "65537", "99999999999999", "0065536"}) {
+    assert_int_equal(resolve("127.0.0.1", beyond, AF_UNSPEC, a), -FI_ENODATA);
+    assert_int_equal(resolve_numeric("127.0.0.1", beyond, AF_UNSPEC, a), -FI_ENODATA);
+    assert_int_equal(resolve_numeric(nullptr, beyond, AF_INET, a), -FI_ENODATA);
+    const std::string text = std::string("fi_sockaddr_in://127.0.0.1:") + beyond;
+    assert_true(resolve(text.c_str(), nullptr, AF_UNSPEC, a) < 0);
+  }
 }
 
 void advance_ip__carries_and_ends(void **) {
