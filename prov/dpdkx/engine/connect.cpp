@@ -85,8 +85,9 @@ link::Port *Endpoint::Impl::route(const Address &a, link::PathId &path, int &err
     if (!device_.port) {
       log(LogLevel::warn, [&a] {
         return "peer " + to_string(a) +
-               " is not on this host, and this endpoint has no device: set "
-               "FI_DPDKX_DEVICE to a network interface or PCI device";
+               " is not on this host, and this endpoint has no device: FI_DPDKX_DEVICE must name "
+               "a network interface or PCI device (if it does, fi_getinfo told why it can't be "
+               "used)";
       });
       error = -EHOSTUNREACH;
       return host_.port.get();
