@@ -90,19 +90,23 @@ CASE(automatic_progress_runs_chains_between_ranks, .seconds = 60) {
     fi_dpdkx_set_remote_cntr_add(&work, &add);
     POST(e, fi_control(&e.domain()->fid, FI_QUEUE_WORK, &work));
   }
+  // An atomic: it is looked at while it is written.
   std::uint64_t last = hops;
-  const iovec from{&last, sizeof last};
-  const fi_rma_iov to = memory.at(peer, 0, sizeof last);
-  fi_op_rma write{};
+  const fi_ioc from{&last, 1};
+  const fi_rma_iov place = memory.at(peer, 0, sizeof last);
+  const fi_rma_ioc to{place.addr, 1, place.key};
+  fi_op_atomic write{};
   write.ep = e.ep();
   write.msg.msg_iov = &from;
   write.msg.iov_count = 1;
   write.msg.addr = e.at(peer);
   write.msg.rma_iov = &to;
   write.msg.rma_iov_count = 1;
+  write.msg.datatype = FI_UINT64;
+  write.msg.op = FI_ATOMIC_WRITE;
   works[hops] = armed(hops, mine, nullptr);
-  works[hops].op_type = FI_OP_WRITE;
-  works[hops].op.rma = &write;
+  works[hops].op_type = FI_OP_ATOMIC;
+  works[hops].op.atomic = &write;
   POST(e, fi_control(&e.domain()->fid, FI_QUEUE_WORK, &works[hops]));
   t.barrier();
   if (t.first())
