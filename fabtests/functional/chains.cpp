@@ -46,7 +46,7 @@ CASE(ring_of_ranks, .ranks = 3) {
   t.barrier();
 }
 
-// The same by adds to counters of peers alone, with a counter that is reset by a work, too.
+// The same by adds to counters of peers alone.
 CASE(ring_of_remote_adds, .ranks = 3) {
   constexpr std::uint64_t laps = 2000;
   endpoint e(with_triggers);
