@@ -18,14 +18,15 @@ using namespace hosts;
 
 namespace {
 
-// Sees what comes in at an interface, from the network layer on.
+// Sees what comes in at an interface, and what goes out, from the network layer on.
 class Tap {
 public:
-  explicit Tap(const char *interface) : fd_(socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP))) {
+  // All protocols: what asks for one of them sees what the kernel hands to that, and it may not.
+  explicit Tap(const char *interface) : fd_(socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ALL))) {
     CHECK(fd_ >= 0);
     sockaddr_ll at{};
     at.sll_family = AF_PACKET;
-    at.sll_protocol = htons(ETH_P_IP);
+    at.sll_protocol = htons(ETH_P_ALL);
     at.sll_ifindex = static_cast<int>(if_nametoindex(interface));
     CHECK(bind(fd_, reinterpret_cast<const sockaddr *>(&at), sizeof at) == 0);
     const timeval limit{10, 0};
@@ -42,7 +43,7 @@ public:
         udphdr udp;
       } packet;
       CHECK(recv(fd_, &packet, sizeof packet, MSG_TRUNC) > 0);
-      if (packet.ip.protocol == IPPROTO_UDP && packet.ip.ihl == 5 &&
+      if (packet.ip.version == 4 && packet.ip.protocol == IPPROTO_UDP && packet.ip.ihl == 5 &&
           ntohs(packet.udp.source) == port)
         return packet.ip.tos >> 2;
     }

@@ -257,6 +257,14 @@ long kernel_unreachables(const Host &host) {
                    : snmp_counter("Icmp", "OutDestUnreachs");
 }
 
+long kernel_arrivals(const Host &host) {
+  return host.v6() ? snmp6_counter("Ip6InReceives") : snmp_counter("Ip", "InReceives");
+}
+
+long kernel_without_port(const Host &host) {
+  return host.v6() ? snmp6_counter("Udp6NoPorts") : snmp_counter("Udp", "NoPorts");
+}
+
 link::DeviceRequest request(const std::string &device, const std::string &address) {
   std::vector<net::DeviceSpec> specs;
   std::vector<std::optional<net::AddressSpec>> addresses;

@@ -78,6 +78,10 @@ void run_here(std::vector<Part>, bool v6 = false);
 bool shell(const std::string &command);
 // The kernel's "destination unreachable" messages so far, of the host's family.
 long kernel_unreachables(const Host &);
+// The IP packets that have come to it, of the host's family.
+long kernel_arrivals(const Host &);
+// Of these the datagrams to ports that nobody has.
+long kernel_without_port(const Host &);
 
 // --- a device, a port, and its traffic ---
 

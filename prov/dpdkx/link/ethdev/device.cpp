@@ -6,6 +6,7 @@
 #include "dpdkx/link/ethdev/port.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace dpdkx::link {
 
@@ -85,6 +86,7 @@ int EthdevDevice::open_port(const Address &wanted, const PortOptions &options,
     if (rc == 0 && description_.kernel_has_address)
       rc = port->guard_.bind(port->address());
     if (rc == 0) {
+      keep_from_kernel(*port);
       out = std::move(port);
       return 0;
     }
@@ -97,6 +99,19 @@ int EthdevDevice::open_port(const Address &wanted, const PortOptions &options,
   error = "FI_DPDKX_PORT_RANGE: no free UDP port at " + net::to_string(local_.ip) + " in " +
           std::to_string(first) + "-" + std::to_string(last);
   return -EADDRINUSE;
+}
+
+// Only for speed; af_xdp takes frames before the kernel sees them.
+void EthdevDevice::keep_from_kernel(EthdevPort &port) {
+  if (description_.interface_index == 0 || request_.spec.kind == net::DeviceKind::af_xdp)
+    return;
+  const int rc = port.ingress_drop_.attach(description_.interface_index, port.address());
+  if (rc != 0)
+    log(LogLevel::info, [&] {
+      return info_.link_name + ": the kernel's IP looks at each packet too, before it drops it: " +
+             "no program at ingress (" + std::strerror(-rc) +
+             "); needed: Linux 6.6, CAP_BPF and CAP_NET_ADMIN, at most 64 endpoints";
+    });
 }
 
 int EthdevDevice::add(EthdevPort &port) {

@@ -76,6 +76,7 @@ private:
     return page ? (*page)[number & 255] : nullptr;
   }
   int add(EthdevPort &); // -EADDRINUSE
+  void keep_from_kernel(EthdevPort &);
   [[gnu::cold]] void start_filter();
   void dispatch(rte_mbuf *, EthdevPort &poller, rte_mbuf **out, unsigned &n);
   void hand_on(rte_mbuf *, EthdevPort &to);

@@ -8,6 +8,8 @@ link_ethdev_sources = \
 	prov/dpdkx/link/ethdev/group_membership.cpp \
 	prov/dpdkx/link/ethdev/group_membership.h \
 	prov/dpdkx/link/ethdev/inbox.h \
+	prov/dpdkx/link/ethdev/ingress_drop.cpp \
+	prov/dpdkx/link/ethdev/ingress_drop.h \
 	prov/dpdkx/link/ethdev/module.cpp \
 	prov/dpdkx/link/ethdev/module.h \
 	prov/dpdkx/link/ethdev/nic.cpp \

@@ -6,6 +6,7 @@
 
 #include "dpdkx/link/ethdev/device.h"
 #include "dpdkx/link/ethdev/inbox.h"
+#include "dpdkx/link/ethdev/ingress_drop.h"
 #include "dpdkx/link/ethdev/peer_index.h"
 #include "dpdkx/link/ethdev/port_guard.h"
 #include "dpdkx/net/encapsulation.h"
@@ -83,6 +84,7 @@ private:
   const bool is_v6_;
   net::UdpEncapsulation encapsulation_;
   PortGuard guard_;
+  IngressDrop ingress_drop_;
 
   std::vector<Path> paths_;
   std::vector<std::uint32_t> unused_paths_, opening_; // with room for all paths
