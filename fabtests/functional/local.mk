@@ -57,6 +57,7 @@ functional_programs = \
 	fabtests/functional/mr \
 	fabtests/functional/msg \
 	fabtests/functional/multi_recv \
+	fabtests/functional/multicast \
 	fabtests/functional/order \
 	fabtests/functional/peek \
 	fabtests/functional/poll \
@@ -135,6 +136,8 @@ fabtests_functional_msg_LDADD = $(functional_libs)
 fabtests_functional_msg_SOURCES = fabtests/functional/msg.cpp $(functional_transfer)
 fabtests_functional_multi_recv_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_multi_recv_LDADD = $(functional_libs)
+fabtests_functional_multicast_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_multicast_LDADD = $(functional_libs)
 fabtests_functional_order_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_order_LDADD = $(functional_libs)
 fabtests_functional_peek_CPPFLAGS = $(fabtests_cppflags)
@@ -186,7 +189,7 @@ fabtests_functional_wait_set_LDADD = $(functional_libs)
 
 check_PROGRAMS += $(functional_programs)
 functional_scripts = fabtests/functional/run fabtests/functional/run-containers \
-	fabtests/functional/run-ipv6
+	fabtests/functional/run-hosts
 dist_check_SCRIPTS += $(functional_scripts)
 TESTS += $(functional_scripts)
 # check-tsan has of them those that call from several threads, or let the

@@ -23,6 +23,9 @@ namespace {
 
 constexpr Mac mac{{2, 0, 0, 0, 0, 1}};
 constexpr Ipv4 v4{0x0a000001};
+constexpr Ipv4 v4_group{0xef000005};
+constexpr Ip v6_group{
+    std::array<std::uint8_t, 16>{0xff, 0x15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5}};
 constexpr Ip v6{std::array<std::uint8_t, 16>{0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
 
 void must(bool condition) {
@@ -33,10 +36,10 @@ void must(bool condition) {
 // What an input is made into; the rest is random.
 enum Kind : unsigned { udp, icmp, arp, farewell };
 
-void repair_ipv4(std::byte *header, std::size_t size, Kind kind) {
+void repair_ipv4(std::byte *header, std::size_t size, bool group, Kind kind) {
   header[0] = std::byte{0x45};
   header[9] = kind == udp ? std::byte{17} : std::byte{1};
-  store_be32(header + 16, v4.value);
+  store_be32(header + 16, group ? v4_group.value : v4.value);
   auto total = std::min<std::size_t>(load_be16(header + 2), size);
   if (kind == icmp && total >= ipv4_size + 8) {
     header[ipv4_size] = std::byte{3};
@@ -96,7 +99,10 @@ void repair(std::byte *frame, std::size_t size, const LocalSide &local, Kind kin
   auto at = local.link_header();
   if (size < at + ipv4_size + 8)
     return;
-  kind == farewell ? Mac::broadcast().store(frame) : mac.store(frame);
+  // Every other one of those that may be to a group.
+  const bool group = local.groups && kind == udp && std::to_integer<unsigned>(frame[0]) & 1;
+  const Ip group_ip = local.is_v6 ? v6_group : Ip(v4_group);
+  (kind == farewell ? Mac::broadcast() : group ? group_mac(group_ip) : mac).store(frame);
   if (local.vlan)
     store_be16(frame + 12, 0x8100), store_be16(frame + 14, local.vlan);
   std::uint16_t type = kind == farewell ? 0x88b5 : local.is_v6 ? 0x86dd : 0x0800;
@@ -104,10 +110,14 @@ void repair(std::byte *frame, std::size_t size, const LocalSide &local, Kind kin
   auto *header = frame + at;
   if (kind == farewell)
     return;
-  if (local.is_v6)
-    return repair_ipv6(header, size - at, kind);
+  if (local.is_v6) {
+    repair_ipv6(header, size - at, kind);
+    if (group && size >= at + ipv6_size)
+      group_ip.store(header + 24);
+    return;
+  }
   if (kind != arp)
-    return repair_ipv4(header, size - at, kind);
+    return repair_ipv4(header, size - at, group, kind);
   store_be32(header, 0x00010800);
   store_be32(header + 4, 0x06040000 | (std::to_integer<unsigned>(header[7]) & 3));
 }
@@ -131,8 +141,9 @@ void check_neighbour(const NeighbourMessage &message, const LocalSide &local) {
 }
 
 void parse(const std::uint8_t *data, std::size_t size, bool repaired, bool tagged, bool is_v6,
-           Kind kind) {
+           bool groups, Kind kind) {
   LocalSide local(mac, is_v6 ? v6 : Ip(v4), tagged ? 5 : 0);
+  local.groups = groups;
   // Short inputs are many, short frames that get far are none.
   const auto given = size;
   if (repaired && size > 0)
@@ -150,6 +161,7 @@ void parse(const std::uint8_t *data, std::size_t size, bool repaired, bool tagge
     must(local.headers() + out.payload_len <= size);
     must(out.source.is_host() && out.source != local.ip && out.source_port != 0);
     must(out.source.is_v4() != is_v6);
+    must(!out.to_group || (groups && out.group.is_multicast() && out.group.is_v4() != is_v6));
     must(is_v6 || checksum_holds({frame.get() + local.link_header(), ipv4_size}));
   }
   if (out.kind == FrameKind::neighbour)
@@ -180,7 +192,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   if (data[0] & 4)
     parse_text({reinterpret_cast<const char *>(data + 1), size - 1});
   else
-    parse(data + 1, size - 1, data[0] & 1, data[0] & 2, data[0] & 32,
+    parse(data + 1, size - 1, data[0] & 1, data[0] & 2, data[0] & 32, data[0] & 64,
           static_cast<Kind>(data[0] >> 3 & 3));
   return 0;
 }

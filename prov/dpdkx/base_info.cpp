@@ -106,12 +106,12 @@ InfoPtr base_info(const char *domain, fi_ep_type type) {
   return info;
 }
 
-InfoPtr datagram_info(const char *domain, std::size_t max_msg_size) {
+InfoPtr datagram_info(const char *domain, std::size_t max_msg_size, bool multicast) {
   InfoPtr info = base_info(domain);
-  info->caps = datagram_caps;
+  info->caps = datagram_caps | (multicast ? FI_MULTICAST : 0);
   fi_tx_attr &tx = *info->tx_attr;
-  tx.caps = datagram_caps & util_ext::detail::tx_caps;
-  tx.op_flags = flags::dgram_tx_defaults;
+  tx.caps = info->caps & util_ext::detail::tx_caps;
+  tx.op_flags = flags::dgram_tx_defaults | (multicast ? FI_MULTICAST : 0);
   tx.msg_order = 0;
   tx.inject_size = std::min(tx.inject_size, max_msg_size);
   tx.rma_iov_limit = 0;

@@ -43,7 +43,8 @@ inline constexpr std::uint64_t connected_caps =
 InfoPtr base_info(const char *domain, fi_ep_type = FI_EP_RDM);
 
 // The same with endpoints for datagrams, which hold so many bytes.
-InfoPtr datagram_info(const char *domain, std::size_t max_msg_size);
+// FI_MULTICAST is for devices.
+InfoPtr datagram_info(const char *domain, std::size_t max_msg_size, bool multicast);
 
 // Sizes as the hints ask for them, else as the settings say.
 void set_sizes(const Settings &, const fi_info *hints, fi_info &);

@@ -62,7 +62,8 @@ constexpr CounterSlot counter_slots[] = {
     {FI_REMOTE_WRITE, &op::Completers::remote_write_cntr},
 };
 
-int check_info(const fi_info *info) {
+// `on_device`: the domain has one.
+int check_info(const fi_info *info, bool on_device) {
   if (!info || !info->ep_attr || !info->tx_attr || !info->rx_attr)
     return -FI_EINVAL;
   const unsigned type = util_ext::raw(info->ep_attr->type);
@@ -72,10 +73,10 @@ int check_info(const fi_info *info) {
             "endpoint type %u; allowed: FI_EP_RDM, FI_EP_MSG, FI_EP_DGRAM\n", type);
     return -FI_EINVAL;
   }
-  if (datagrams && info->caps & ~datagram_caps) {
+  const std::uint64_t allowed = datagram_caps | (on_device ? FI_MULTICAST : 0);
+  if (datagrams && info->caps & ~allowed) {
     FI_WARN(&provider, FI_LOG_EP_CTRL, "capabilities %#llx of an FI_EP_DGRAM; allowed: %#llx\n",
-            static_cast<unsigned long long>(info->caps),
-            static_cast<unsigned long long>(datagram_caps));
+            static_cast<unsigned long long>(info->caps), static_cast<unsigned long long>(allowed));
     return -FI_EINVAL;
   }
   if (const int rc = check_format(info->addr_format))
@@ -89,7 +90,9 @@ int check_info(const fi_info *info) {
     return -FI_EINVAL;
   }
   if (const int rc = flags::check(info->tx_attr->op_flags,
-                                  datagrams ? flags::dgram_tx_defaults : flags::tx_defaults))
+                                  !datagrams  ? flags::tx_defaults
+                                  : on_device ? flags::dgram_tx_defaults | FI_MULTICAST
+                                              : flags::dgram_tx_defaults))
     return rc;
   return flags::check(info->rx_attr->op_flags, flags::rx_defaults);
 }
@@ -115,7 +118,9 @@ EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
   static fi_ops_collective no_collective = util_ext::all_missing<fi_ops_collective>();
   fid = {FI_CLASS_EP, context, &fid_ops};
   ops = &ep_ops;
-  cm = endpoint.connection_ ? &connected_cm_ops : &cm_ops;
+  cm = endpoint.connection_            ? &connected_cm_ops
+       : endpoint.caps_ & FI_MULTICAST ? &multicast_cm_ops
+                                       : &cm_ops;
   msg = !(endpoint.caps_ & FI_MSG)      ? &no_msg
         : endpoint.type_ == FI_EP_DGRAM ? &datagram_ops
                                         : &msg_ops;
@@ -141,7 +146,7 @@ void EndpointHandle::update_flags() {
 int Endpoint::open(Domain &domain, const fi_info *info, fid_ep **out, void *context) {
   if (!out)
     return -FI_EINVAL;
-  if (const int rc = check_info(info))
+  if (const int rc = check_info(info, domain.device()))
     return rc;
   Address source = Address::v4(0, 0);
   if (const int rc = read_source(*info, source))
@@ -205,6 +210,11 @@ int Endpoint::close(EndpointHandle *handle) {
               to_string(self_).c_str(), works);
       return -FI_EBUSY;
     }
+  }
+  if (handles_ == 1 && groups_ != 0) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "endpoint %s: it is in %u groups; fi_close leaves them\n",
+            to_string(self_).c_str(), groups_.load());
+    return -FI_EBUSY;
   }
   if (connection_ && engine_ && !domain_.inherited() && handles_ > 1) {
     const std::lock_guard lock(engine_->mutex());

@@ -6,9 +6,9 @@
 // Applications hold handles: the endpoint's own, and its aliases (fi_ep_alias),
 // which differ in their default flags only.
 //
-// Files: ep.cpp life and bindings, ep_cm.cpp
-// names, ep_connection.cpp connections, ep_options.cpp options, flags, aliases, ep_messages.cpp,
-// ep_rma.cpp, ep_atomic.cpp and ep_data.h the data calls.
+// Files: ep.cpp life and bindings, ep_cm.cpp names and groups, ep_connection.cpp connections,
+// ep_options.cpp options, flags, aliases, ep_messages.cpp, ep_rma.cpp, ep_atomic.cpp and ep_data.h
+// the data calls.
 #pragma once
 
 #include "dpdkx/address_format.h"
@@ -70,6 +70,12 @@ public:
   int shutdown();
   int get_peer(void *, std::size_t *len);
   bool connects() const { return connection_ != nullptr; }
+
+  // Groups of IP: FI_EP_DGRAM with FI_MULTICAST.
+  int read_group(const void *address, Address &) const; // 0, or why it can join none, told
+  int join(const Address &group, bool sends, bool receives, fi_addr_t &dest);
+  void leave(fi_addr_t dest);
+  util_ext::Eq *event_queue() const { return eq_ ? &*eq_ : nullptr; }
 
   int set_option(int name, const void *value, std::size_t len);
   int get_option(int name, void *value, std::size_t *len);
@@ -176,7 +182,7 @@ private:
   engine::Links links_;                      // from their opening to enable
   bool linked_ = false;
 
-  std::atomic<std::uint32_t> handles_{0}, works_{0};
+  std::atomic<std::uint32_t> handles_{0}, works_{0}, groups_{0};
   // Held when engine_ comes or goes, and while the AV tells of changes: the one
   // call that an application may make at the same time from elsewhere.
   std::mutex engine_guard_;
@@ -189,7 +195,7 @@ extern fi_ops_msg msg_ops, datagram_ops;
 extern fi_ops_tagged tagged_ops;
 extern fi_ops_rma rma_ops;
 extern fi_ops_atomic atomic_ops;
-extern fi_ops_cm cm_ops, connected_cm_ops;
+extern fi_ops_cm cm_ops, connected_cm_ops, multicast_cm_ops;
 extern fi_ops_ep ep_ops;
 int control(struct fid *, int command, void *arg);
 inline bool EndpointHandle::is(const fid_ep *f) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/address_format.h"
-#include "dpdkx/ep.h"
+#include "dpdkx/multicast.h"
+#include "dpdkx/provider.h"
 #include "util_ext/ops.h"
 
 namespace dpdkx {
@@ -35,6 +36,10 @@ int get_peer(fid_ep *ep, void *address, std::size_t *len) {
   return util_ext::guard([&] { return EndpointHandle::from(ep).endpoint.get_peer(address, len); });
 }
 
+int join(fid_ep *ep, const void *addr, std::uint64_t flags, fid_mc **mc, void *context) {
+  return Multicast::join(EndpointHandle::from(ep), addr, flags, mc, context);
+}
+
 fi_ops_cm names() {
   auto t = util_ext::all_missing<fi_ops_cm>();
   t.setname = setname;
@@ -52,6 +57,12 @@ fi_ops_cm connected_cm_ops = [] {
   t.accept = accept;
   t.shutdown = shutdown;
   t.getpeer = get_peer;
+  return t;
+}();
+
+fi_ops_cm multicast_cm_ops = [] {
+  fi_ops_cm t = names();
+  t.join = join;
   return t;
 }();
 
@@ -74,6 +85,43 @@ int Endpoint::get_name(void *address, std::size_t *len) {
   if (const int rc = open_links())
     return rc;
   return give_name(format_, self_, address, len);
+}
+
+// ---- groups
+
+int Endpoint::read_group(const void *address, Address &group) const {
+  if (!engine_ || !eq_) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "fi_join: the endpoint %s\n",
+            engine_ ? "has no event queue" : "is not enabled");
+    return engine_ ? -FI_ENOEQ : -FI_EOPBADSTATE;
+  }
+  if (read_address(format_, address, SIZE_MAX, group) == 0 && net::Ip::of(group).is_multicast() &&
+      group.is_v4() == self_.is_v4() && group.port != 0)
+    return 0;
+  FI_WARN(&provider, FI_LOG_EP_CTRL,
+          "fi_join: %s; allowed: an address of the endpoint's format, %s, with a port\n",
+          group.is_any() ? "no address of the endpoint's format" : to_string(group).c_str(),
+          self_.is_v4() ? "in 224.0.0.0/4" : "in ff00::/8");
+  return -FI_EINVAL;
+}
+
+int Endpoint::join(const Address &group, bool sends, bool receives, fi_addr_t &dest) {
+  const std::lock_guard lock(engine_->mutex());
+  const int rc = engine_->join(group, sends, receives, dest);
+  if (rc == 0)
+    ++groups_;
+  else
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "fi_join: %s: %s\n", to_string(group).c_str(),
+            fi_strerror(-rc));
+  return rc;
+}
+
+void Endpoint::leave(fi_addr_t dest) {
+  --groups_;
+  if (domain_.inherited())
+    return;
+  const std::lock_guard lock(engine_->mutex());
+  engine_->leave(dest);
 }
 
 } // namespace dpdkx

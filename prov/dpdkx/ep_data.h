@@ -56,6 +56,8 @@ inline ssize_t Endpoint::check(const op::SendRequest &request) const {
 }
 
 inline ssize_t Endpoint::check(const DatagramRequest &request) const {
+  if (request.flags & FI_MULTICAST && !(caps_ & FI_MULTICAST)) [[unlikely]]
+    return flags::refuse(FI_MULTICAST, flags::dgram_sendmsg & ~FI_MULTICAST);
   return check_transmit(request.len, request.flags, datagram_limit_);
 }
 

@@ -68,11 +68,12 @@ template <class Kind, class... Tag> struct Sends {
     return request;
   }
 
-  static Send injection(fi_addr_t dest, Tag... tag) {
+  // Of the defaults the one that says what `dest` is.
+  static Send injection(const EndpointHandle &handle, fi_addr_t dest, Tag... tag) {
     Send request;
     request.dest = dest;
     set_tag(request, tag...);
-    request.flags = Kind::flag | FI_INJECT;
+    request.flags = Kind::flag | FI_INJECT | (handle.send_flags & FI_MULTICAST);
     return request;
   }
 
@@ -114,7 +115,8 @@ template <class Kind, class... Tag> struct Sends {
   }
 
   static ssize_t inject(fid_ep *ep, const void *buf, std::size_t len, fi_addr_t dest, Tag... tag) {
-    return post_buffer(EndpointHandle::from(ep).endpoint, injection(dest, tag...), one(buf, len));
+    EndpointHandle &handle = EndpointHandle::from(ep);
+    return post_buffer(handle.endpoint, injection(handle, dest, tag...), one(buf, len));
   }
 
   static ssize_t senddata(fid_ep *ep, const void *buf, std::size_t len, void *, std::uint64_t data,
@@ -126,8 +128,9 @@ template <class Kind, class... Tag> struct Sends {
 
   static ssize_t injectdata(fid_ep *ep, const void *buf, std::size_t len, std::uint64_t data,
                             fi_addr_t dest, Tag... tag) {
-    const auto plain = injection(dest, tag...);
-    return post_buffer(EndpointHandle::from(ep).endpoint, with_data(plain, data), one(buf, len));
+    EndpointHandle &handle = EndpointHandle::from(ep);
+    const auto plain = injection(handle, dest, tag...);
+    return post_buffer(handle.endpoint, with_data(plain, data), one(buf, len));
   }
 };
 

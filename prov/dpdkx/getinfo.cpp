@@ -139,7 +139,8 @@ int make_info(const Settings &settings, const Candidate &candidate, fi_ep_type t
   const char *const domain = candidate.name.c_str();
   const InfoPtr base =
       type == FI_EP_DGRAM
-          ? datagram_info(domain, candidate.max_datagram - engine::datagram_overhead)
+          ? datagram_info(domain, candidate.max_datagram - engine::datagram_overhead,
+                          candidate.nic != nullptr)
           : base_info(domain, type);
   const util_ext::Offer offer{
       .info = base.get(),
@@ -150,6 +151,8 @@ int make_info(const Settings &settings, const Candidate &candidate, fi_ep_type t
   if (const int rc = util_ext::choose(provider, api_version, offer, hints, &chosen))
     return rc;
   out.reset(chosen);
+  if (!hints) // a default that would make an address something else than who opens this thinks
+    out->tx_attr->op_flags &= ~FI_MULTICAST;
   set_sizes(settings, hints, *out);
   if (candidate.nic && FI_VERSION_GE(api_version, FI_VERSION(1, 7))) // which has fi_info::nic
     out->nic = candidate.nic();

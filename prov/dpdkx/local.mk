@@ -41,6 +41,8 @@ face_sources = \
 	prov/dpdkx/links.h \
 	prov/dpdkx/listener.cpp \
 	prov/dpdkx/listener.h \
+	prov/dpdkx/multicast.cpp \
+	prov/dpdkx/multicast.h \
 	prov/dpdkx/nic.cpp \
 	prov/dpdkx/nic.h \
 	prov/dpdkx/op_flags.cpp \

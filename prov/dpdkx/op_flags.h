@@ -29,7 +29,8 @@ inline constexpr std::uint64_t trecvmsg =
 // Of an endpoint for datagrams: nobody tells what has become of them.
 inline constexpr std::uint64_t dgram_tx_defaults =
     FI_COMPLETION | FI_INJECT | FI_TRIGGER | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
-inline constexpr std::uint64_t dgram_sendmsg = dgram_tx_defaults | FI_REMOTE_CQ_DATA | FI_MORE;
+inline constexpr std::uint64_t dgram_sendmsg =
+    dgram_tx_defaults | FI_REMOTE_CQ_DATA | FI_MORE | FI_MULTICAST; // the last on a device only
 
 // The same of fi_rma(3) and fi_atomic(3): there is no receive that they could match. Whatever level
 // a read asks for, it has with its data.

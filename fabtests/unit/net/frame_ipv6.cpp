@@ -309,7 +309,9 @@ static void icmp__refuses_what_it_does_not_cover(void **) {
 }
 
 static void report__is_one_that_switches_understand(void **) {
-  auto frame = control_frame([](std::byte *at) { return write_group_report(at, ours()); });
+  auto frame = control_frame([](std::byte *at) {
+    return write_group_report(at, ours(), solicited_node(ours().ip), true);
+  });
   // To MLD routers, from nobody, no further than the link, a router alert before the report.
   assert_true(Mac::load(frame.data()) == (Mac{{0x33, 0x33, 0, 0, 0, 0x16}}));
   assert_int_equal(load_be16(frame.data() + ip_at + 4), frame.size() - icmp_at);

@@ -6,6 +6,7 @@ unit_net_sources = \
 	fabtests/unit/net/flat_map.cpp \
 	fabtests/unit/net/frame.cpp \
 	fabtests/unit/net/frame_ipv6.cpp \
+	fabtests/unit/net/groups.cpp \
 	fabtests/unit/net/ip.cpp \
 	fabtests/unit/net/ipv4.cpp \
 	fabtests/unit/net/kernel_interface.cpp \

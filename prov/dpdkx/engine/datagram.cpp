@@ -2,11 +2,13 @@
 //
 // Endpoints for datagrams (FI_EP_DGRAM): a message is one packet, that needs no
 // session, and nobody answers. What nobody is there for is gone, as with UDP.
+#include "dpdkx/base/room.h"
 #include "dpdkx/engine/impl.h"
 
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace dpdkx::engine {
 
@@ -14,6 +16,10 @@ namespace {
 
 // Where nobody was, it is looked again that often.
 constexpr Duration absence = std::chrono::milliseconds(10);
+
+// What fi_mc_addr(3) tells: apart from what address vectors do, so that one is never taken for the
+// other.
+constexpr fi_addr_t first_group = fi_addr_t{1} << 62;
 
 constexpr wire::MessageFrame longest_frame() {
   wire::MessageFrame f;
@@ -46,8 +52,10 @@ ssize_t Endpoint::send_datagram(const op::SendRequest &r) { return impl_->send_d
 // --- Out
 
 ssize_t Endpoint::Impl::send_datagram(const op::SendRequest &r) {
-  Target *t = nullptr;
-  if (const int rc = find_target(r.dest, t))
+  Target *t = nullptr, group;
+  if (r.flags & FI_MULTICAST) [[unlikely]]
+    t = &group;
+  if (const int rc = t ? find_group(r.dest, group) : find_target(r.dest, t))
     return rc;
   if (t->up) {
     if (!put_datagram(*t, r))
@@ -93,6 +101,48 @@ bool Endpoint::Impl::put_datagram(const Target &t, const op::SendRequest &r) {
   attachment(*t.port).dirty = true;
   ++statistics_.tx_packets;
   return true;
+}
+
+// --- Groups
+
+int Endpoint::join(const Address &group, bool sends, bool receives, fi_addr_t &dest) {
+  link::Port *const device = impl_->device_.port.get();
+  if (!device)
+    return -EOPNOTSUPP;
+  auto &groups = impl_->groups_;
+  std::size_t i = 0;
+  while (i < groups.size() && groups[i].path != link::PathId::none)
+    ++i;
+  if (i == groups.size() && !make_room(groups, i + 1))
+    return -ENOMEM;
+  link::PathId path = link::PathId::none;
+  if (const int rc = device->join(group, receives, path))
+    return rc;
+  if (!Impl::name_path(impl_->device_, path, no_conn)) {
+    device->close_path(path);
+    return -ENOMEM;
+  }
+  if (i == groups.size())
+    groups.emplace_back();
+  groups[i] = {path, sends};
+  dest = first_group + i;
+  return 0;
+}
+
+void Endpoint::leave(fi_addr_t dest) {
+  Impl::Group &group = impl_->groups_[dest - first_group];
+  impl_->device_.port->flush(); // what it has sent there still goes
+  impl_->device_.port->close_path(std::exchange(group.path, link::PathId::none));
+}
+
+int Endpoint::Impl::find_group(fi_addr_t dest, Target &out) const {
+  const fi_addr_t i = dest - first_group; // huge, if dest is less
+  if (i >= groups_.size() || groups_[i].path == link::PathId::none || !groups_[i].sends)
+    return -FI_EINVAL;
+  out.port = device_.port.get();
+  out.path = groups_[i].path;
+  out.up = true;
+  return 0;
 }
 
 // --- Where to

@@ -97,6 +97,10 @@ public:
   // -FI_EHOSTUNREACH: no link leads there. (Where nobody is, it gets lost.)
   ssize_t send_datagram(const op::SendRequest &);
   std::size_t max_datagram() const;
+  // To and from a group of IP, with Config::datagrams. `dest` is for sends with FI_MULTICAST, to a
+  // group that was joined with `sends`. 0; what link::Port::join() says (-EOPNOTSUPP: no device).
+  int join(const Address &group, bool sends, bool receives, fi_addr_t &dest);
+  void leave(fi_addr_t dest);
   ssize_t receive(const op::ReceiveRequest &);
   // The same for a peer's registered memory.
   ssize_t rma(const op::RmaRequest &);

@@ -174,6 +174,12 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void keep_datagram(const Address &from, std::span<const std::byte> body);
   void take_kept(const Backlog &);
   std::vector<Target> targets_; // index: fi_addr_t
+  struct Group {
+    link::PathId path = link::PathId::none; // none: left
+    bool sends = false;
+  };
+  int find_group(fi_addr_t dest, Target &) const; // 0; -FI_EINVAL
+  std::vector<Group> groups_;                     // index: fi_addr_t - first_group
 
   // --- connection.cpp
   struct Connecting {

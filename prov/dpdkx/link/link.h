@@ -83,6 +83,14 @@ public:
   // (-EHOSTUNREACH), or -EMFILE, -ENOMEM, -EPERM (another user).
   virtual int open_path(const Address &peer, PathId &path) = 0;
   virtual void close_path(PathId) = 0;
+  // Makes the port a member of a group of IP, or with `receives` false one that only sends there.
+  // The path is up at once; close_path() leaves the group. What a member sends comes to all others.
+  // -EOPNOTSUPP: the link has no groups; -EINVAL: that is none of the link's; -EADDRINUSE: the port
+  // receives from it already; -EMFILE, -ENOMEM; what else the system says.
+  virtual int join(const Address &group, bool receives, PathId &path) {
+    (void)group, (void)receives, (void)path;
+    return -EOPNOTSUPP;
+  }
   // Where the peer of a path is bound. For `accepted` paths: as far as the link knows.
   virtual Address peer_address(PathId) const = 0;
 

@@ -4,6 +4,7 @@
 #include "dpdkx/net/checksum.h"
 #include "dpdkx/net/frame_parts.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace dpdkx::net {
@@ -73,7 +74,9 @@ Drop parse_icmp(Bytes ip_payload, const LocalSide &local, ReceivedFrame &out) {
 }
 
 // The length of the IP packet within `packet` (which may be padded), or why not.
-Drop check_ip_header(Bytes packet, const LocalSide &local, ReceivedFrame &out, std::size_t &total) {
+// `group`: the frame went to a group's MAC address.
+Drop check_ip_header(Bytes packet, const LocalSide &local, bool group, ReceivedFrame &out,
+                     std::size_t &total) {
   if (packet.size() < ipv4_size)
     return Drop::truncated;
   const auto *p = packet.data();
@@ -84,8 +87,11 @@ Drop check_ip_header(Bytes packet, const LocalSide &local, ReceivedFrame &out, s
     return Drop::truncated;
   if (!ipv4_checksum_holds(p))
     return Drop::ip_checksum;
-  if (load_be32(p + 16) != local.v4.value)
+  Ipv4 to{load_be32(p + 16)};
+  if (group ? !to.is_multicast() : to != local.v4)
     return Drop::other_ip;
+  if (group)
+    out.group = to;
   if (load_be16(p + 6) & fragment_mask)
     return Drop::ip_fragment;
   Ipv4 source{load_be32(p + 12)};
@@ -95,16 +101,17 @@ Drop check_ip_header(Bytes packet, const LocalSide &local, ReceivedFrame &out, s
   return Drop::none;
 }
 
-Drop parse_ipv4(Bytes packet, const LocalSide &local, ReceivedFrame &out) {
+Drop parse_ipv4(Bytes packet, const LocalSide &local, bool group, ReceivedFrame &out) {
   std::size_t total;
-  if (auto drop = check_ip_header(packet, local, out, total); drop != Drop::none)
+  if (auto drop = check_ip_header(packet, local, group, out, total); drop != Drop::none)
     return drop;
   auto payload = packet.subspan(ipv4_size, total - ipv4_size);
   switch (u8(packet.data() + 9)) {
   case protocol_udp:
+    out.to_group = group;
     return parse_udp(payload, out);
   case protocol_icmp:
-    return parse_icmp(payload, local, out);
+    return group ? Drop::other_ip : parse_icmp(payload, local, out);
   default:
     return Drop::other_protocol;
   }
@@ -125,9 +132,10 @@ Drop parse_protocol(std::uint16_t type, const Mac &to, Bytes frame, const LocalS
     return to == local.mac || to == Mac::broadcast()
                ? parse_arp(body, source_mac(frame.data()), out)
                : Drop::other_mac;
-  if (to != local.mac)
+  bool group = local.groups && to.bytes[0] == 0x01 && to.bytes[1] == 0x00 && to.bytes[2] == 0x5e;
+  if (to != local.mac && !group)
     return Drop::other_mac;
-  return type == type_ipv4 ? parse_ipv4(body, local, out) : Drop::other_protocol;
+  return type == type_ipv4 ? parse_ipv4(body, local, group, out) : Drop::other_protocol;
 }
 
 std::uint32_t write_arp(std::byte *at, const LocalSide &local, std::uint16_t operation,
@@ -145,6 +153,31 @@ std::uint32_t write_arp(std::byte *at, const LocalSide &local, std::uint16_t ope
   auto end = local.link_header() + arp_size;
   std::memset(at + end, 0, min_frame - end);
   return min_frame;
+}
+
+// IGMPv3 (RFC 3376, 4.2): with the router alert, and no further than the link.
+std::uint32_t write_igmp_report(std::byte *at, const LocalSide &local, Ipv4 group, bool listening) {
+  constexpr Ipv4 routers{0xe0000016}; // 224.0.0.22
+  constexpr std::uint32_t ip_size = ipv4_size + 4, size = 16;
+  constexpr std::uint8_t type_report = 0x22, protocol_igmp = 2;
+  write_link_header(at, local, group_mac(routers), type_ipv4);
+  auto *ip = at + local.link_header(), *igmp = ip + ip_size;
+  std::memset(ip, 0, min_frame);
+  ip[0] = std::byte{0x40 | ip_size / 4};
+  ip[1] = std::byte{0xc0}; // internetwork control
+  store_be16(ip + 2, ip_size + size);
+  ip[8] = std::byte{1};
+  ip[9] = std::byte{protocol_igmp};
+  store_be32(ip + 12, local.v4.value);
+  store_be32(ip + 16, routers.value);
+  store_be32(ip + 20, 0x94040000); // router alert
+  store_be16(ip + 10, checksum_finish(checksum_add(0, {ip, ip_size})));
+  igmp[0] = std::byte{type_report};
+  igmp[7] = std::byte{1}; // one record
+  igmp[8] = std::byte{listening ? changed_to_all_sources : changed_to_no_source};
+  store_be32(igmp + 12, group.value);
+  store_be16(igmp + 2, checksum_finish(checksum_add(0, {igmp, size})));
+  return std::max(local.link_header() + ip_size + size, min_frame);
 }
 
 } // namespace
@@ -219,6 +252,12 @@ std::uint32_t write_answer(std::byte *at, const LocalSide &local, const Mac &to,
 std::uint32_t write_announcement(std::byte *at, const LocalSide &local) {
   return local.is_v6 ? write_advertisement(at, local, {}, {})
                      : write_arp(at, local, arp_request, Mac::broadcast(), {}, local.v4);
+}
+
+std::uint32_t write_group_report(std::byte *at, const LocalSide &local, const Ip &group,
+                                 bool listening) {
+  return local.is_v6 ? write_listener_report(at, local, group, listening)
+                     : write_igmp_report(at, local, group.v4(), listening);
 }
 
 std::uint32_t write_farewell(std::byte *at, const LocalSide &local, const Farewell &farewell) {

@@ -33,6 +33,7 @@ struct LocalSide {
   Ipv4 v4; // the same, unless is_v6
   bool is_v6 = false;
   std::uint16_t vlan = 0; // 0: untagged
+  bool groups = false;    // datagrams to groups are of use, too: whoever asks knows to which
 
   std::uint32_t link_header() const { return ethernet_size + (vlan ? vlan_tag_size : 0); }
   std::uint32_t ip_udp() const { return (is_v6 ? ipv6_size : ipv4_size) + udp_size; }
@@ -94,6 +95,8 @@ struct Farewell {
 struct ReceivedFrame {
   FrameKind kind{};
   // udp. The payload starts after LocalSide::headers().
+  bool to_group = false;
+  Ip group; // if it is to one
   Ip source;
   std::uint16_t source_port = 0, port = 0;
   std::uint16_t payload_len = 0;
@@ -121,9 +124,9 @@ std::uint32_t write_question(std::byte *at, const LocalSide &, const Mac &to, co
 std::uint32_t write_answer(std::byte *at, const LocalSide &, const Mac &to, const Ip &asker);
 // The same, unasked, to all.
 std::uint32_t write_announcement(std::byte *at, const LocalSide &);
-// For switches that look into who listens to which group (RFC 4541): we do to the one that our
-// IPv6 address is asked for in.
-std::uint32_t write_group_report(std::byte *at, const LocalSide &);
+// For routers, and switches that look into who listens to which group (RFC 4541): we do, or don't
+// any more. IGMPv3, or MLDv2.
+std::uint32_t write_group_report(std::byte *at, const LocalSide &, const Ip &group, bool listening);
 // To whoever is there.
 std::uint32_t write_farewell(std::byte *at, const LocalSide &, const Farewell &);
 

@@ -168,13 +168,20 @@ Drop parse_ipv6(Bytes packet, const LocalSide &local, bool group, const Mac &fro
   auto payload = packet.subspan(ipv6_size, size);
   auto to = Ip::load(p + 8 + Ip::size);
   bool ours = to == local.ip && !group;
-  if (!ours && to != all_nodes && to != solicited_node(local.ip))
+  bool asked_here = to == all_nodes || to == solicited_node(local.ip);
+  bool to_group = local.groups && group && to.is_multicast();
+  if (!ours && !asked_here && !to_group)
     return Drop::other_ip;
   out.source = Ip::load(p + 8);
   switch (u8(p + 6)) {
   case protocol_udp:
-    return ours ? parse_datagram(payload, local, out) : Drop::other_ip;
+    out.to_group = !ours;
+    if (to_group)
+      out.group = to;
+    return ours || to_group ? parse_datagram(payload, local, out) : Drop::other_ip;
   case protocol_icmp6:
+    if (!ours && !asked_here)
+      return Drop::other_ip;
     return parse_icmp(payload, u8(p + 7), to, local, from, out);
   case next_fragment:
     return Drop::ip_fragment;
@@ -205,24 +212,19 @@ std::uint32_t write_advertisement(std::byte *at, const LocalSide &local, const M
                          local.ip);
 }
 
-} // namespace dpdkx::net::frame
-
-namespace dpdkx::net {
-
 // MLDv2 (RFC 3810, 5.2) wants a router alert before it, and from who has no link-local address,
 // no address at all.
-std::uint32_t write_group_report(std::byte *at, const LocalSide &local) {
-  using namespace frame;
+std::uint32_t write_listener_report(std::byte *at, const LocalSide &local, const Ip &group,
+                                    bool listening) {
   constexpr Ip routers{
       std::array<std::uint8_t, 16>{0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x16}};
   constexpr std::uint32_t size = 8 + 4 + Ip::size, alert_size = 8;
-  constexpr std::uint8_t record_changed_to_all_sources = 4;
   auto *ip = at + local.link_header(), *icmp = ip + ipv6_size;
   std::memset(icmp, 0, size + alert_size);
   icmp[0] = std::byte{type_report};
   icmp[7] = std::byte{1}; // one record
-  icmp[8] = std::byte{record_changed_to_all_sources};
-  solicited_node(local.ip).store(icmp + 12);
+  icmp[8] = std::byte{listening ? changed_to_all_sources : changed_to_no_source};
+  group.store(icmp + 12);
   auto end = finish_icmp(at, local, group_mac(routers), {}, routers, size);
   // The checksum doesn't cover what now comes between.
   std::memmove(icmp + alert_size, icmp, size);
@@ -234,4 +236,4 @@ std::uint32_t write_group_report(std::byte *at, const LocalSide &local) {
   return end + alert_size;
 }
 
-} // namespace dpdkx::net
+} // namespace dpdkx::net::frame

@@ -26,6 +26,11 @@ Drop parse_udp(Bytes ip_payload, ReceivedFrame &out);
 // `group`: the frame went to a group's MAC address; `from`: whose frame it is.
 Drop parse_ipv6(Bytes packet, const LocalSide &, bool group, const Mac &from, ReceivedFrame &out);
 
+// Of a record in a report of either protocol (RFC 3376, 4.2.12): which sources are listened to.
+constexpr std::uint8_t changed_to_no_source = 3, changed_to_all_sources = 4;
+std::uint32_t write_listener_report(std::byte *at, const LocalSide &, const Ip &group,
+                                    bool listening);
+
 std::uint32_t write_solicitation(std::byte *at, const LocalSide &, const Mac &to, const Ip &target);
 std::uint32_t write_advertisement(std::byte *at, const LocalSide &, const Mac &to, const Ip &asker);
 

@@ -37,6 +37,8 @@ Ip solicited_node(const Ip &ip) {
 
 Mac group_mac(const Ip &group) {
   const auto &b = group.bytes;
+  if (group.is_v4()) // RFC 1112: 23 bits of it
+    return {{0x01, 0x00, 0x5e, static_cast<std::uint8_t>(b[13] & 0x7f), b[14], b[15]}};
   return {{0x33, 0x33, b[12], b[13], b[14], b[15]}};
 }
 

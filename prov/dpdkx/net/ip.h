@@ -77,7 +77,7 @@ constexpr Ip all_nodes{
 // The group in which an IPv6 address is asked for (RFC 4291, 2.7.1).
 Ip solicited_node(const Ip &);
 // Where frames to an IPv6 group go (RFC 2464, 7).
-Mac group_mac(const Ip &group);
+Mac group_mac(const Ip &group); // of either family
 
 inline std::uint64_t hash_key(const Ip &ip) { return ip.half(0) * 0x9e3779b97f4a7c15 ^ ip.half(8); }
 

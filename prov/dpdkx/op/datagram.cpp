@@ -8,7 +8,7 @@ namespace dpdkx::op {
 
 void Messenger::datagram_sent(const SendRequest &r) {
   ++counters_.sent;
-  report_send(completers_, r.flags, r.context, r.len, 0);
+  report_send(completers_, r.flags & ~FI_MULTICAST, r.context, r.len, 0);
 }
 
 bool Messenger::on_datagram(const wire::MessageFrame &f, fi_addr_t src,

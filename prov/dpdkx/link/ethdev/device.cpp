@@ -131,6 +131,8 @@ int EthdevDevice::add(EthdevPort &port) {
 
 void EthdevDevice::remove(EthdevPort &port) {
   std::lock_guard lock(receive_lock_);
+  while (const Address *group = groups_.any_of(port))
+    leave_group(port, Address(*group));
   auto number = port.address().port;
   if (find_port(number) != &port)
     return;
@@ -144,7 +146,57 @@ void EthdevDevice::remove(EthdevPort &port) {
 // that isn't ours comes in, or would wake a sleeper.
 void EthdevDevice::start_filter() {
   filtering_ = true;
-  nic_.tap().filter(local_.ip, open_ports_);
+  nic_.tap().filter(local_.ip, open_ports_, !groups_.empty());
+}
+
+// --- groups ---
+
+int EthdevDevice::join(EthdevPort &port, const Address &group) {
+  std::lock_guard lock(receive_lock_);
+  const bool first = groups_.empty();
+  if (const int rc = groups_.join(port, group, kernel_joins() ? description_.interface_index : 0))
+    return rc;
+  local_.groups = true;
+  if (first && filtering_)
+    start_filter();
+  if (kernel_joins())
+    return 0;
+  if (first)
+    nic_.take_all_groups();
+  report(net::Ip::of(group), true);
+  return 0;
+}
+
+void EthdevDevice::leave(EthdevPort &port, const Address &group) {
+  std::lock_guard lock(receive_lock_);
+  leave_group(port, group);
+}
+
+void EthdevDevice::leave_group(EthdevPort &port, const Address &group) {
+  if (groups_.leave(port, group) && !kernel_joins())
+    report(net::Ip::of(group), false);
+  if (!groups_.empty())
+    return;
+  local_.groups = false;
+  if (filtering_)
+    start_filter();
+}
+
+void EthdevDevice::report(const net::Ip &group, bool listening) {
+  send_control(
+      [&](std::byte *at) { return net::write_group_report(at, local_, group, listening); });
+}
+
+void EthdevDevice::loop_back(const EthdevPort &from, const rte_mbuf *frame, const Address &group,
+                             std::uint16_t payload) {
+  std::lock_guard lock(receive_lock_);
+  groups_.members(group, [&](EthdevPort &member) {
+    auto *copy = &member == &from ? nullptr : rte_pktmbuf_copy(frame, nic_.pool(), 0, UINT32_MAX);
+    if (copy == nullptr)
+      return;
+    strip(copy, payload);
+    hand_on(copy, member);
+  });
 }
 
 // --- in ---
@@ -177,17 +229,46 @@ void EthdevDevice::dispatch(rte_mbuf *packet, EthdevPort &poller, rte_mbuf **out
     rte_pktmbuf_free(packet); // `frame` has copies
     return handle_control(frame);
   }
+  if (frame.to_group)
+    return dispatch_to_group(packet, poller, out, n);
   auto *port = find_port(frame.port);
   if (port == nullptr)
     return drop(packet, net::Drop::other_port);
   ++ours_;
-  packet->data_off = static_cast<std::uint16_t>(packet->data_off + local_.headers());
-  packet->data_len = frame.payload_len;
-  packet->pkt_len = frame.payload_len;
+  strip(packet, frame.payload_len);
   if (port == &poller)
     out[n++] = packet;
   else
     hand_on(packet, *port);
+}
+
+// To headers before the payload.
+void EthdevDevice::strip(rte_mbuf *packet, std::uint16_t payload) const {
+  packet->data_off = static_cast<std::uint16_t>(packet->data_off + local_.headers());
+  packet->data_len = payload;
+  packet->pkt_len = payload;
+}
+
+// A copy for each member but the last.
+void EthdevDevice::dispatch_to_group(rte_mbuf *packet, EthdevPort &poller, rte_mbuf **out,
+                                     unsigned &n) {
+  EthdevPort *last = nullptr;
+  const auto give = [&](rte_mbuf *one, EthdevPort &to) {
+    strip(one, parsed_.payload_len);
+    if (&to == &poller)
+      out[n++] = one;
+    else
+      hand_on(one, to);
+  };
+  groups_.members(parsed_.group.with_port(parsed_.port), [&](EthdevPort &member) {
+    if (EthdevPort *before = std::exchange(last, &member))
+      if (auto *copy = rte_pktmbuf_copy(packet, nic_.pool(), 0, UINT32_MAX))
+        give(copy, *before);
+  });
+  if (last == nullptr)
+    return drop(packet, net::Drop::other_ip);
+  ++ours_;
+  give(packet, *last);
 }
 
 void EthdevDevice::hand_on(rte_mbuf *packet, EthdevPort &to) {
@@ -300,8 +381,11 @@ void EthdevDevice::run_tick(Time now) {
 
 void EthdevDevice::announce(Time now) {
   // Before the first neighbour asks; reports where the kernel sends none.
-  if (local_.is_v6 && !description_.kernel_has_address && now >= next_report_) {
-    send_control([&](std::byte *at) { return net::write_group_report(at, local_); });
+  if (now >= next_report_) {
+    if (local_.is_v6 && !description_.kernel_has_address)
+      report(net::solicited_node(local_.ip), true);
+    if (!kernel_joins())
+      groups_.addresses([this](const net::Ip &group) { report(group, true); });
     next_report_ = now + report_interval;
   }
   if (!std::exchange(announced_, true))

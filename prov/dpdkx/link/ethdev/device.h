@@ -8,6 +8,7 @@
 #pragma once
 
 #include "dpdkx/base/burst_lock.h"
+#include "dpdkx/link/ethdev/group_table.h"
 #include "dpdkx/link/ethdev/module.h"
 #include "dpdkx/link/ethdev/nic.h"
 #include "dpdkx/net/frame.h"
@@ -64,6 +65,13 @@ public:
   void release_neighbour(net::Neighbour &);
   std::uint32_t neighbour_changes() const { return neighbours_->changes(); }
 
+  // As Port::join() says, for a port that receives.
+  int join(EthdevPort &, const Address &group);
+  void leave(EthdevPort &, const Address &group);
+  // What a port has sent to a group, for the others on this device: a frame with its headers.
+  void loop_back(const EthdevPort &from, const rte_mbuf *frame, const Address &group,
+                 std::uint16_t payload);
+
   bool arm(EthdevPort &); // false: there is something to poll
   void disarm(EthdevPort &);
   void remove(EthdevPort &);
@@ -79,7 +87,9 @@ private:
   void keep_from_kernel(EthdevPort &);
   [[gnu::cold]] void start_filter();
   void dispatch(rte_mbuf *, EthdevPort &poller, rte_mbuf **out, unsigned &n);
+  [[gnu::cold]] void dispatch_to_group(rte_mbuf *, EthdevPort &poller, rte_mbuf **out, unsigned &n);
   void hand_on(rte_mbuf *, EthdevPort &to);
+  void strip(rte_mbuf *, std::uint16_t payload) const;
   [[gnu::cold]] void drop(rte_mbuf *, net::Drop);
   [[gnu::cold]] void handle_control(const net::ReceivedFrame &);
   void handle_neighbour(const net::NeighbourMessage &);
@@ -92,6 +102,9 @@ private:
   void say_farewell();
   void send_farewell(const net::Farewell &);
   void announce(Time now);
+  void leave_group(EthdevPort &, const Address &group);
+  void report(const net::Ip &group, bool listening);
+  bool kernel_joins() const { return description_.interface_index != 0; }
   // `write` puts a frame there and returns its length.
   template <class Write> void send_control(Write &&write);
 
@@ -106,6 +119,7 @@ private:
   mutable BurstLock receive_lock_;
   std::array<std::unique_ptr<Page>, 256> ports_;
   std::vector<std::uint16_t> open_ports_;
+  GroupTable groups_;
   net::ReceivedFrame parsed_; // the last; not cleared for each
   std::optional<net::NeighbourTable> neighbours_;
   Time now_{};                          // of the last tick

@@ -7,6 +7,8 @@ link_ethdev_sources = \
 	prov/dpdkx/link/ethdev/eal.h \
 	prov/dpdkx/link/ethdev/group_membership.cpp \
 	prov/dpdkx/link/ethdev/group_membership.h \
+	prov/dpdkx/link/ethdev/group_table.cpp \
+	prov/dpdkx/link/ethdev/group_table.h \
 	prov/dpdkx/link/ethdev/inbox.h \
 	prov/dpdkx/link/ethdev/ingress_drop.cpp \
 	prov/dpdkx/link/ethdev/ingress_drop.h \

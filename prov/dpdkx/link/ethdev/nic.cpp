@@ -391,6 +391,12 @@ void Nic::join_groups(const net::DeviceDescription &description) {
     (void)rte_eth_promiscuous_enable(id_);
 }
 
+void Nic::take_all_groups() {
+  Quiet quiet;
+  if (rte_eth_allmulticast_enable(id_) != 0)
+    (void)rte_eth_promiscuous_enable(id_);
+}
+
 bool Nic::link_is_up() const {
   rte_eth_link link{};
   return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;

@@ -41,6 +41,7 @@ public:
   bool started() const { return started_; }
   bool try_start();
   void stop();
+  void take_all_groups(); // frames to any group come in
 
   // Both ends map the other's memory, and the driver unmaps it the moment one goes.
   bool needs_farewell() const { return is_memif_; }

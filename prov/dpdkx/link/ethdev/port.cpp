@@ -65,10 +65,25 @@ int EthdevPort::open_path(const Address &peer, PathId &id) {
       });
       return -EHOSTUNREACH;
     }
-    id = add_path({ip, peer.port, PathState::opening, neighbour});
+    id = add_path({ip, peer.port, PathState::opening, false, neighbour});
   } catch (const std::bad_alloc &) {
     return -ENOMEM;
   }
+  return 0;
+}
+
+int EthdevPort::join(const Address &group, bool receives, PathId &id) {
+  auto ip = net::Ip::of(group);
+  if (!ip.is_multicast() || ip.is_v4() == is_v6_ || group.port == 0)
+    return -EINVAL;
+  if (!make_room_for_path())
+    return -ENOMEM;
+  if (const int rc = receives ? device_->join(*this, group) : 0)
+    return rc;
+  const auto index = unused_paths_.back();
+  unused_paths_.pop_back();
+  paths_[index] = {ip, group.port, PathState::up, receives, nullptr};
+  id = PathId{index};
   return 0;
 }
 
@@ -122,8 +137,12 @@ PathId EthdevPort::add_path(const Path &path) {
 
 void EthdevPort::close_path(PathId id) {
   auto &closing = path(id);
-  device_->release_neighbour(*closing.neighbour);
-  by_peer_.erase(closing.ip, closing.port);
+  if (closing.neighbour != nullptr) {
+    device_->release_neighbour(*closing.neighbour);
+    by_peer_.erase(closing.ip, closing.port);
+  } else if (closing.member) {
+    device_->leave(*this, peer_address(id));
+  }
   if (closing.state == PathState::opening)
     std::erase(opening_, static_cast<std::uint32_t>(id));
   closing = {};
@@ -193,8 +212,13 @@ TxRoom EthdevPort::reserve(PathId id, std::uint32_t len) {
 void EthdevPort::commit(PathId id, const TxRoom &room, std::uint32_t len) {
   auto &to = path(id);
   auto *packet = static_cast<rte_mbuf *>(room.handle);
-  to.neighbour->note_used();
-  finish(packet, to.neighbour->mac(), to.ip, to.port, len);
+  if (to.neighbour != nullptr) [[likely]] {
+    to.neighbour->note_used();
+    finish(packet, to.neighbour->mac(), to.ip, to.port, len);
+  } else {
+    finish(packet, net::group_mac(to.ip), to.ip, to.port, len);
+    device_->loop_back(*this, packet, peer_address(id), static_cast<std::uint16_t>(len));
+  }
   pending_[pending_count_++] = packet;
   ++counters_.tx_datagrams;
   counters_.tx_bytes += len;

@@ -27,6 +27,7 @@ public:
   const Address &address() const override { return address_; }
 
   int open_path(const Address &peer, PathId &) override;
+  int join(const Address &group, bool receives, PathId &) override;
   void close_path(PathId) override;
   Address peer_address(PathId) const override;
 
@@ -56,7 +57,8 @@ private:
     net::Ip ip;
     std::uint16_t port = 0;
     PathState state = PathState::closed;
-    net::Neighbour *neighbour = nullptr;
+    bool member = false;                 // of the group that ip is
+    net::Neighbour *neighbour = nullptr; // null, while not closed: ip is a group
   };
 
   // Packets that wait to be sent. More than this: reserve() has no room.

@@ -73,6 +73,11 @@ public:
     jump_equal(value, 1, 0);
     reject();
   }
+  void accept_if_between(std::uint32_t low, std::uint32_t high) {
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, 2));
+    add(BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, high, 1, 0));
+    accept();
+  }
   void reject_unless_between(std::uint32_t low, std::uint32_t high) {
     add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, 1));
     add(BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, high, 0, 1));
@@ -94,11 +99,13 @@ private:
 
 constexpr std::uint32_t ethertype = 12;
 
-void pass_ipv4(FilterProgram &program, net::Ipv4 ip) {
+void pass_ipv4(FilterProgram &program, net::Ipv4 ip, bool groups) {
   constexpr std::uint32_t ip_protocol = 23, ip_destination = 30, udp_port = 36;
   program.accept_if(ETH_P_ARP);
   program.reject_unless(ETH_P_IP);
   program.load_word(ip_destination);
+  if (groups)
+    program.accept_if_between(0xe0000000, 0xefffffff);
   program.reject_unless(ip.value);
   program.load_byte(ip_protocol);
   program.accept_if(IPPROTO_ICMP);
@@ -106,12 +113,16 @@ void pass_ipv4(FilterProgram &program, net::Ipv4 ip) {
   program.load_half(udp_port); // IP options, which no peer sends, are told apart later
 }
 
-void pass_ipv6(FilterProgram &program, const net::Ip &ip) {
+void pass_ipv6(FilterProgram &program, const net::Ip &ip, bool groups) {
   constexpr std::uint32_t next_header = 20, ip_destination = 38, udp_port = 56;
   program.reject_unless(ETH_P_IPV6);
   program.load_byte(next_header);
   program.accept_if(IPPROTO_ICMPV6); // neighbours ask groups
   program.reject_unless(IPPROTO_UDP);
+  if (groups) {
+    program.load_byte(ip_destination);
+    program.accept_if(0xff);
+  }
   for (std::uint32_t i = 0; i < net::Ip::size; i += 4) {
     program.load_word(ip_destination + i);
     program.reject_unless(net::load_be32(reinterpret_cast<const std::byte *>(&ip.bytes[i])));
@@ -119,15 +130,15 @@ void pass_ipv6(FilterProgram &program, const net::Ip &ip) {
   program.load_half(udp_port);
 }
 
-FilterProgram make_filter(const net::Ip &ip, std::span<const std::uint16_t> ports) {
+FilterProgram make_filter(const net::Ip &ip, std::span<const std::uint16_t> ports, bool groups) {
   FilterProgram program;
   program.load_half(static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_PKTTYPE));
   program.reject_if(PACKET_OUTGOING);
   program.load_half(ethertype);
   if (ip.is_v4())
-    pass_ipv4(program, ip.v4());
+    pass_ipv4(program, ip.v4(), groups);
   else
-    pass_ipv6(program, ip);
+    pass_ipv6(program, ip, groups);
   if (ports.size() <= max_listed_ports) {
     for (auto port : ports)
       program.accept_if(port);
@@ -157,10 +168,10 @@ void TapSocket::find(unsigned interface_index) {
   before_ = {};
 }
 
-void TapSocket::filter(const net::Ip &ip, std::span<const std::uint16_t> ports) {
+void TapSocket::filter(const net::Ip &ip, std::span<const std::uint16_t> ports, bool groups) {
   if (!valid() || !packet_)
     return;
-  auto filter = make_filter(ip, ports);
+  auto filter = make_filter(ip, ports, groups);
   const sock_fprog program = filter.program();
   (void)setsockopt(fd_, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }

@@ -24,9 +24,9 @@ public:
   int fd() const { return fd_; } // the driver's: to poll, nothing else
 
   // From now on the device shows only what arrives for `ip` and these UDP ports, and besides ARP
-  // and ICMP, or with an IPv6 address ICMPv6. af_packet only; else, and on failure, it shows
-  // everything.
-  void filter(const net::Ip &ip, std::span<const std::uint16_t> ports);
+  // and ICMP, or with an IPv6 address ICMPv6; with `groups` also all datagrams to any group.
+  // af_packet only; else, and on failure, it shows everything.
+  void filter(const net::Ip &ip, std::span<const std::uint16_t> ports, bool groups);
 
 private:
   std::vector<int> before_;
