@@ -54,6 +54,44 @@ static void memif__jumbo(void **) {
     run_here({part, part}, v6);
 }
 
+// Where no kernel has a part in it.
+static void memif__groups(void **) {
+  auto part = [pair = getpid()](Host &host) {
+    auto device = open(memif(host, pair));
+    End end(device, 5000), other(device, 5001);
+    const Address group = at(host.v6() ? net::Ip{std::array<std::uint8_t, 16>{0xff, 0x15}}
+                                       : net::Ip(net::Ipv4{0xef000001}),
+                             7000);
+    link::PathId path, ignored;
+    CHECK(end.port().join(group, true, path) == 0);
+    CHECK(end.port().join(group, true, ignored) == -EADDRINUSE);
+    CHECK(other.port().join(group, true, ignored) == 0);
+    CHECK(end.port().join(at(host.peer_ip(), 7000), true, ignored) == -EINVAL);
+    end.connect(at(host.peer_ip(), 5000)); // so the memif is up
+    end.meet(host);
+    for (int sender = 0; sender < 2; ++sender) {
+      if (host.rank() == sender)
+        end.send(path, pattern(100, 3));
+      else
+        CHECK(end.receive().source == at(host.peer_ip(), 5000));
+      const auto looped = other.receive();
+      CHECK(looped.bytes == pattern(100, 3));
+      CHECK(looped.source == at(host.rank() == sender ? host.ip() : host.peer_ip(), 5000));
+      end.meet(host);
+    }
+    if (host.rank() == 0)
+      end.port().close_path(path);
+    end.meet(host);
+    if (host.rank() == 1)
+      end.send(path, pattern(50, 4));
+    CHECK(other.receive().bytes == pattern(50, 4));
+    CHECK(end.quiet(std::chrono::milliseconds(5)));
+    end.meet(host);
+  };
+  for (bool v6 : {false, true})
+    run_here({part, part}, v6);
+}
+
 static void memif__client_may_come_before_the_server(void **) {
   auto part = [pair = getpid()](Host &host) {
     if (host.rank() == 0)
@@ -92,6 +130,7 @@ static void memif__survives_the_other_end_closing(void **) {
 static const CMUnitTest cases[] = {
     cmocka_unit_test(memif__every_size_arrives_intact),
     cmocka_unit_test(memif__jumbo),
+    cmocka_unit_test(memif__groups),
     cmocka_unit_test(memif__client_may_come_before_the_server),
     cmocka_unit_test(memif__survives_the_other_end_closing),
 };
