@@ -27,5 +27,13 @@ fabtests_fuzz_fuzz_endpoint_CPPFLAGS = $(sim_cppflags)
 fabtests_fuzz_fuzz_endpoint_LDFLAGS = $(fuzz_ldflags)
 fabtests_fuzz_fuzz_endpoint_LDADD = $(sim_libs)
 
+if ENABLE_COLLC
+fuzz_programs += fabtests/fuzz/fuzz_collc
+fabtests_fuzz_fuzz_collc_SOURCES = fabtests/fuzz/fuzz_collc.cpp
+fabtests_fuzz_fuzz_collc_CPPFLAGS = $(collc_cppflags)
+fabtests_fuzz_fuzz_collc_LDFLAGS = $(fuzz_ldflags)
+fabtests_fuzz_fuzz_collc_LDADD = $(collc_libs)
+endif
+
 noinst_PROGRAMS += $(fuzz_programs)
 endif

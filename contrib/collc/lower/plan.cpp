@@ -102,10 +102,11 @@ void weighing::list_events(const path_program &path) {
   for (const auto &c : path.combines)
     events.push_back(own({c.round, event_kind::reduced}));
   // Of several of the rank's own in a round, the last one tells of all.
-  const auto doubled = std::ranges::unique(events, [](const event &a, const event &b) {
-    return a.at == b.at && a.at.slot == event_kind::reduced;
-  });
-  events.erase(doubled.begin(), doubled.end());
+  const auto doubled =
+      std::unique(events.begin(), events.end(), [](const event &a, const event &b) {
+        return a.at == b.at && a.at.slot == event_kind::reduced;
+      });
+  events.erase(doubled, events.end());
   std::ranges::stable_sort(events, {}, &event::at);
 }
 
