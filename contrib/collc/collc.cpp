@@ -135,7 +135,7 @@ int collc_open(const char *name, const collc_request *request, collc_compiler **
     if (request->size < sizeof *request)
       throw collc::error("collc_request.size is " + std::to_string(request->size) + "; at least " +
                          std::to_string(sizeof *request) + " is needed");
-    auto c = std::make_unique<collc_compiler>(collc::load(name), nullptr);
+    std::unique_ptr<collc_compiler> c(new collc_compiler{collc::load(name), nullptr});
     c->compiler = std::make_unique<collc::compiler>(c->source, collc::asked_for(*request),
                                                     collc::how_of(*request));
     *compiler = c.release();
