@@ -62,7 +62,7 @@ struct collc_rt_settings {
                           provider's default */
   uint32_t probe_ms;   /* a request that has waited so long asks whether its peers live, and again
                           each time so much has passed; 0: 1000 */
-  uint32_t silence_ms; /* so long may a peer that was reached before be out of reach; 0: 10000 */
+  uint32_t silence_ms; /* so long may a peer that was reached before be out of reach; 0: 30000 */
   uint32_t leave_ms;   /* so long does destroy wait for the others; 0: 10000 */
   uint64_t most_works; /* deferred works of a request at one time; 0: what the provider has */
 };

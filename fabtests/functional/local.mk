@@ -59,6 +59,7 @@ functional_programs = \
 	fabtests/functional/multi_recv \
 	fabtests/functional/order \
 	fabtests/functional/peek \
+	$(persistent_programs) \
 	fabtests/functional/poll \
 	fabtests/functional/progress \
 	fabtests/functional/refusals \
@@ -78,6 +79,13 @@ functional_programs = \
 	fabtests/functional/unexpected \
 	fabtests/functional/wait \
 	fabtests/functional/wait_set
+
+if ENABLE_COLLC
+persistent_programs = fabtests/functional/persistent
+endif
+functional_persistent = fabtests/functional/persistent_scene.cpp fabtests/functional/persistent_scene.h
+persistent_cppflags = $(fabtests_cppflags) -I$(top_srcdir)/contrib
+persistent_libs = $(functional_libs) libcollc-rt.la
 
 functional_transfer = fabtests/functional/transfer.cpp fabtests/functional/transfer.h
 
@@ -139,6 +147,10 @@ fabtests_functional_order_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_order_LDADD = $(functional_libs)
 fabtests_functional_peek_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_peek_LDADD = $(functional_libs)
+fabtests_functional_persistent_CPPFLAGS = $(persistent_cppflags)
+fabtests_functional_persistent_LDADD = $(persistent_libs)
+fabtests_functional_persistent_SOURCES = fabtests/functional/persistent.cpp \
+	$(functional_persistent)
 fabtests_functional_poll_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_poll_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)
