@@ -35,9 +35,9 @@ struct collc_rt_group;
 struct collc_rt_request;
 
 /* Out of band: each rank gives `bytes` bytes, all get those of all in the order of ranks, in `all`.
- * 0, or a negative FI_E*, which the caller of create or init then gets. Called by create, once or
- * twice, and by init, twice, and by nothing else; with no lock held, so it may call
- * collc_rt_progress(NULL) while it waits. Nothing else makes progress for this process then. */
+ * 0, or a negative FI_E*, which the caller of create or init then gets. Called by create and init
+ * alone, with no lock held, several times in each, as often on all ranks. While it waits, a thread
+ * of the runtime drives what is active. */
 struct collc_rt_exchange {
   int (*allgather)(void *context, const void *mine, size_t bytes, void *all);
   void *context;

@@ -150,6 +150,7 @@ fabtests_functional_peek_LDADD = $(functional_libs)
 fabtests_functional_persistent_CPPFLAGS = $(persistent_cppflags)
 fabtests_functional_persistent_LDADD = $(persistent_libs)
 fabtests_functional_persistent_SOURCES = fabtests/functional/persistent.cpp \
+	fabtests/functional/persistent_semantics.cpp \
 	$(functional_persistent)
 fabtests_functional_poll_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_poll_LDADD = $(functional_libs)

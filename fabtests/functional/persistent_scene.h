@@ -48,7 +48,7 @@ struct form {
   collc_rt_kind kind = COLLC_RT_BARRIER;
   std::uint64_t bytes = 0;
   std::int64_t root = 0;
-  std::string algorithm;         // empty: the runtime's choice
+  std::string algorithm = {};    // empty: the runtime's choice
   std::string operation = "sum"; // of int64
   bool in_place = false;
 };

@@ -2,6 +2,7 @@
 #include "collc/runtime/exchange.h"
 
 #include "collc/runtime/error.h"
+#include "collc/runtime/registry.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +19,9 @@ outcome outcome_of(const std::function<void()> &call) {
   return o;
 }
 
+// What is active goes on meanwhile: peers may wait for it before they come to the exchange.
 void exchange::gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
+  const background_progress others;
   const int rc = how_.allgather(how_.context, mine.data(), mine.size(), all.data());
   if (rc != 0)
     fail(rc < 0 ? rc : -FI_EIO, fmt::format("the exchange's allgather returned {}", rc));

@@ -142,9 +142,10 @@ void group::activate(request &r) {
   if (active_.empty())
     next_probe_ = clock::now() + options_.probe;
   active_.push_back(&r);
+  ++active_everywhere();
 }
 
-void group::deactivate(request &r) noexcept { std::erase(active_, &r); }
+void group::deactivate(request &r) noexcept { active_everywhere() -= std::erase(active_, &r); }
 
 void group::progress() noexcept {
   if (fabric_->ep() == nullptr)
@@ -206,7 +207,8 @@ void group::drain(milliseconds limit) noexcept {
   while (clock::now() < end) {
     progress();
     const bool told = !failure_ || gone_ || transport_->alarm();
-    if (told && std::ranges::all_of(retired_, [](const retired &r) { return r.how->quiet(); }))
+    if (told && transport_->idle() &&
+        std::ranges::all_of(retired_, [](const retired &r) { return r.how->quiet(); }))
       return;
     std::this_thread::yield();
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "collc/runtime/registry.h"
 
-#include <atomic>
-
 namespace collc::rt {
 
 namespace {
@@ -46,6 +44,27 @@ void drive_others(const group *but) noexcept {
     if (g != but)
       if (const std::unique_lock own(g->mutex, std::try_to_lock); own)
         g->progress();
+}
+
+std::atomic<std::size_t> &active_everywhere() {
+  static std::atomic<std::size_t> count{0};
+  return count;
+}
+
+background_progress::background_progress() {
+  if (active_everywhere() > 0)
+    thread_ = std::thread([this] {
+      while (!over_) {
+        drive_others(nullptr);
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
+    });
+}
+
+background_progress::~background_progress() {
+  over_ = true;
+  if (thread_.joinable())
+    thread_.join();
 }
 
 } // namespace collc::rt

@@ -76,6 +76,9 @@ public:
   // Tells all peers that this group has failed, as far as they can be reached. True: all is told.
   virtual bool alarm() noexcept = 0;
 
+  // Nothing that has been sent is still under way, of what runners don't know of.
+  virtual bool idle() const noexcept = 0;
+
   // Some runner has something left that could be done but for want of room.
   bool stalled = false;
 

@@ -45,7 +45,8 @@ void channel::make_frames(std::size_t count, std::vector<frame *> &into) {
   slabs_.push_back(std::move(s));
 }
 
-bool channel::send(std::int64_t to, frame_header h, std::span<const std::byte> payload) {
+bool channel::send(std::int64_t to, frame_header h, std::span<const std::byte> payload,
+                   std::uint64_t &under_way) {
   if (free_.empty())
     return false;
   peer_state &p = peers_[static_cast<std::size_t>(to)];
@@ -67,6 +68,8 @@ bool channel::send(std::int64_t to, frame_header h, std::span<const std::byte> p
     lost(to, static_cast<int>(-rc));
   p.refused = {};
   ++p.sent;
+  f.under_way = &under_way;
+  ++under_way;
   free_.pop_back();
   return true;
 }
@@ -113,6 +116,7 @@ void channel::progress() {
       received(f);
     } else {
       peers_[static_cast<std::size_t>(f.peer)].reached = true;
+      --*f.under_way;
       free_.push_back(&f);
     }
   }
@@ -163,9 +167,11 @@ void channel::take_error() {
   if (n == -FI_EAGAIN)
     return;
   check_call("fi_cq_readerr", n);
-  const frame *const f = static_cast<frame *>(e.op_context);
-  if (f != nullptr && f->peer >= 0)
+  frame *const f = static_cast<frame *>(e.op_context);
+  if (f != nullptr && f->peer >= 0) {
+    --*f->under_way; // its buffer is not used again
     lost(f->peer, e.err);
+  }
   fail(-e.err, fmt::format("a message: {}", fi_strerror(e.err)));
 }
 

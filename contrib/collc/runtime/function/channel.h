@@ -30,12 +30,11 @@ public:
   ~channel(); // closes the endpoint, which has its buffers
 
   // False: there is no room now. Throws failure where the peer can't be reached. source, number and
-  // length are filled in.
-  bool send(std::int64_t peer, frame_header, std::span<const std::byte> payload);
+  // length are filled in. under_way counts the frame until it has left; it must live so long.
+  bool send(std::int64_t peer, frame_header, std::span<const std::byte> payload,
+            std::uint64_t &under_way);
   // Hands on what has come.
   void progress();
-  // None is being sent any more.
-  [[nodiscard]] bool idle() const { return free_.size() == sends; }
 
 private:
   static constexpr std::size_t sends = 64, receives = 64;
@@ -45,7 +44,8 @@ private:
     std::byte *data = nullptr;
     void *desc = nullptr;
     std::int64_t peer = -1; // of one that is sent; -1: it receives
-    frame *next = nullptr;  // of those that have come too early
+    std::uint64_t *under_way = nullptr;
+    frame *next = nullptr; // of those that have come too early
   };
   struct peer_state {
     std::uint32_t sent = 0, taken = 0;

@@ -26,6 +26,7 @@ public:
   void progress() override { channel_.progress(); }
   void probe() override;
   bool alarm() noexcept override;
+  bool idle() const noexcept override { return under_way_ == 0; }
 
 private:
   friend function_runner;
@@ -36,6 +37,7 @@ private:
   channel channel_;
   std::unordered_map<std::uint32_t, function_runner *> runners_; // by id
   std::vector<bool> alarmed_, probed_;
+  std::uint64_t under_way_ = 0; // of alarms and probes
 };
 
 class function_runner final : public runner {
@@ -49,7 +51,7 @@ public:
   bool complete() override;
   void advance() override;
   void close_buffers() noexcept override { abandon(); }
-  bool quiet() noexcept override { return true; } // what leaves has been copied
+  bool quiet() noexcept override { return under_way_ == 0; }
   void abandon() noexcept override;
 
   void take(const frame_header &, const std::byte *payload);
@@ -85,7 +87,8 @@ private:
   // is added with them.
   std::vector<std::uint64_t> targets_;
   std::uint64_t epoch_ = 0;
-  bool open_ = true; // to what comes
+  std::uint64_t under_way_ = 0; // frames
+  bool open_ = true;            // to what comes
 };
 
 } // namespace collc::rt

@@ -35,7 +35,7 @@ void function_transport::take(const frame_header &h, const std::byte *payload) {
 void function_transport::tell_all(frame_kind kind, std::vector<bool> &told) {
   for (std::int64_t r = 0; r < ranks_; ++r)
     if (r != rank_ && !told[static_cast<std::size_t>(r)])
-      told[static_cast<std::size_t>(r)] = channel_.send(r, {.kind = kind}, {});
+      told[static_cast<std::size_t>(r)] = channel_.send(r, {.kind = kind}, {}, under_way_);
 }
 
 void function_transport::probe() {
@@ -49,13 +49,13 @@ bool function_transport::alarm() noexcept {
     const auto i = static_cast<std::size_t>(r);
     try {
       if (!alarmed_[i])
-        alarmed_[i] = channel_.send(r, {.kind = frame_kind::alarm}, {});
+        alarmed_[i] = channel_.send(r, {.kind = frame_kind::alarm}, {}, under_way_);
     } catch (const failure &) {
       alarmed_[i] = true; // it is gone
     }
     all = all && alarmed_[i];
   }
-  return all && channel_.idle();
+  return all && under_way_ == 0;
 }
 
 } // namespace collc::rt

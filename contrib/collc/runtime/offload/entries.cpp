@@ -10,7 +10,6 @@ namespace collc::rt {
 
 offload_runner::offload_runner(offload_transport &t, const plan &p) : transport_(t), plan_(p) {
   transfers_ = t.open_counter();
-  additions_ = t.open_counter();
   open_tanks();
   open_buffers();
   if (std::ranges::any_of(p.works(),
@@ -81,24 +80,19 @@ offload_runner::tank &offload_runner::tank_of(std::int64_t path) {
   return *std::ranges::find(tanks_, path, &tank::path);
 }
 
-offload_runner::entry &offload_runner::put(entries &to, const collc_work &w, unsigned parity,
-                                           bool awaited) {
+offload_runner::entry &offload_runner::put(entries &to, const collc_work &w, unsigned parity) {
   entry &e = to.emplace_back();
-  e.awaited = awaited;
   e.work.threshold = w.threshold;
   e.work.triggering_cntr = tank_of(w.trigger.path).cntr[parity].get();
-  e.work.completion_cntr = awaited ? transfers_.get() : additions_.get();
+  e.work.completion_cntr = transfers_.get();
   return e;
 }
 
 void offload_runner::add(entries &to, const collc_work &w, const std::vector<runner_names> &all,
                          unsigned parity) {
-  // The last work of a tank is one of these.
-  const bool own = w.peer == transport_.rank();
-  entry &e = put(to, w, parity, own);
+  entry &e = put(to, w, parity);
   if (w.operation == COLLC_CNTR_ADD) {
     e.work.completion_cntr = nullptr;
-    e.awaited = false;
     e.raise = {tank_of(w.target.path).cntr[parity].get(), w.value};
     e.work.op_type = FI_OP_CNTR_ADD;
     e.work.op.cntr = &e.raise;
@@ -122,7 +116,7 @@ void offload_runner::move(entries &to, const collc_work &w, const std::vector<ru
   const buffer_name &there = all[static_cast<std::size_t>(w.peer)].buffers[target];
   const std::uint64_t at = there.start + w.to.offset;
   if (w.operation == COLLC_WRITE) {
-    entry &e = put(to, w, parity, true);
+    entry &e = put(to, w, parity);
     e.from = {source, w.length};
     e.to = {at, w.length, there.key};
     e.desc = desc;
@@ -137,7 +131,7 @@ void offload_runner::move(entries &to, const collc_work &w, const std::vector<ru
   const std::size_t most = transport_.most_elements(c);
   for (std::uint64_t done = 0, count = w.length / c.size; done < count; done += most) {
     const std::size_t now = std::min<std::uint64_t>(most, count - done);
-    entry &e = put(to, w, parity, true);
+    entry &e = put(to, w, parity);
     e.from_elements = {source + done * c.size, now};
     e.to_elements = {at + done * c.size, now, there.key};
     e.desc = desc;

@@ -24,6 +24,7 @@ public:
   void progress() override;
   void probe() override;
   bool alarm() noexcept override;
+  bool idle() const noexcept override { return true; }
 
   // For runners.
   [[nodiscard]] fabric &on() const { return fabric_; }
@@ -96,7 +97,6 @@ private:
       fi_rma_ioc to_elements;
     };
     void *desc;
-    bool awaited; // counted by transfers_; else, if at all, by additions_
   };
   using entries = std::vector<entry>;
 
@@ -105,10 +105,10 @@ private:
   void make(entries &, const std::vector<runner_names> &all, unsigned parity);
   void add(entries &, const collc_work &, const std::vector<runner_names> &all, unsigned parity);
   void move(entries &, const collc_work &, const std::vector<runner_names> &all, unsigned parity);
-  entry &put(entries &, const collc_work &, unsigned parity, bool awaited);
+  entry &put(entries &, const collc_work &, unsigned parity);
   tank &tank_of(std::int64_t path);
   void queue();
-  std::uint64_t ended(fid_cntr *) const noexcept;
+  [[nodiscard]] std::uint64_t ended() const noexcept;
   void check_errors() const;
   [[nodiscard]] entries &current() { return entries_[epoch_ % 2]; }
 
@@ -117,15 +117,13 @@ private:
   runner_names names_;
   std::vector<tank> tanks_;
   std::vector<owned<fid_mr>> regions_; // by buffer
-  // Completions of what the request waits for, and of additions to peers, whose answers it does
-  // not: a peer that goes on to compute may owe them for long.
-  owned<fid_cntr> transfers_, additions_;
+  // Completions of all works. The request waits for them: what has not left for want of this
+  // process's calls would be missed by a peer.
+  owned<fid_cntr> transfers_;
   entries entries_[2]; // of even and odd epochs
   std::uint64_t epoch_ = 0;
-  std::size_t queued_ = 0; // works of this epoch
-  // So many completions there will be when all that has been queued is over; and of additions, when
-  // all of the epoch before the last one is, whose entries are queued again.
-  std::uint64_t awaited_ = 0, added_ = 0, added_before_[2] = {};
+  std::size_t queued_ = 0;    // works of this epoch
+  std::uint64_t awaited_ = 0; // so many completions there will be when all that is queued is over
 };
 
 } // namespace collc::rt

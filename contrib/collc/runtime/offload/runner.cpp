@@ -21,41 +21,28 @@ void offload_runner::start() {
   queue();
 }
 
-std::uint64_t offload_runner::ended(fid_cntr *c) const noexcept {
-  return fi_cntr_read(c) + fi_cntr_readerr(c);
+std::uint64_t offload_runner::ended() const noexcept {
+  return fi_cntr_read(transfers_.get()) + fi_cntr_readerr(transfers_.get());
 }
 
 void offload_runner::queue() {
   entries &all = current();
-  if (queued_ == all.size())
-    return;
-  // These entries served the epoch before the last one.
-  if (queued_ == 0 && ended(additions_.get()) < added_before_[epoch_ % 2]) {
-    transport_.stalled = true;
-    return;
-  }
+  const std::uint64_t most = transport_.most_works();
   while (queued_ < all.size()) {
-    const std::uint64_t most = transport_.most_works();
-    const bool full =
-        most != 0 && awaited_ + added_ - ended(transfers_.get()) - ended(additions_.get()) >= most;
-    if (full || transport_.room() == 0) {
-      transport_.stalled = true;
-      return;
-    }
     entry &e = all[queued_];
-    const int rc = fi_control(&transport_.on().domain()->fid, FI_QUEUE_WORK, &e.work);
+    const bool full = most != 0 && awaited_ - ended() >= most;
+    const int rc = full || transport_.room() == 0
+                       ? -FI_EAGAIN
+                       : fi_control(&transport_.on().domain()->fid, FI_QUEUE_WORK, &e.work);
     if (rc == -FI_EAGAIN) {
       transport_.stalled = true;
       return;
     }
     check_call("FI_QUEUE_WORK", rc);
     ++queued_;
-    if (e.awaited)
+    if (e.work.completion_cntr != nullptr)
       ++awaited_;
-    else if (e.work.completion_cntr != nullptr)
-      ++added_;
   }
-  added_before_[epoch_ % 2] = added_;
 }
 
 void offload_runner::advance() {
@@ -64,7 +51,7 @@ void offload_runner::advance() {
 }
 
 void offload_runner::check_errors() const {
-  if (fi_cntr_readerr(transfers_.get()) + fi_cntr_readerr(additions_.get()) != 0)
+  if (fi_cntr_readerr(transfers_.get()) != 0)
     fail(-FI_EIO, fmt::format("{}: a transfer to another rank has failed", plan_.name()));
 }
 
@@ -91,7 +78,7 @@ bool offload_runner::complete() {
 }
 
 bool offload_runner::quiet() noexcept {
-  return !transfers_ || (ended(transfers_.get()) >= awaited_ && ended(additions_.get()) >= added_);
+  return ended() >= awaited_;
 }
 
 // Works that have not fired never complete: what is under way is then unknown, until the endpoint
