@@ -81,7 +81,8 @@ functional_programs = \
 	fabtests/functional/wait_set
 
 if ENABLE_COLLC
-persistent_programs = fabtests/functional/persistent
+persistent_programs = fabtests/functional/persistent \
+	fabtests/functional/persistent_failures
 endif
 functional_persistent = fabtests/functional/persistent_scene.cpp fabtests/functional/persistent_scene.h
 persistent_cppflags = $(fabtests_cppflags) -I$(top_srcdir)/contrib
@@ -152,6 +153,10 @@ fabtests_functional_persistent_LDADD = $(persistent_libs)
 fabtests_functional_persistent_SOURCES = fabtests/functional/persistent.cpp \
 	fabtests/functional/persistent_semantics.cpp \
 	$(functional_persistent)
+fabtests_functional_persistent_failures_CPPFLAGS = $(persistent_cppflags)
+fabtests_functional_persistent_failures_LDADD = $(persistent_libs)
+fabtests_functional_persistent_failures_SOURCES = \
+	fabtests/functional/persistent_failures.cpp $(functional_persistent)
 fabtests_functional_poll_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_poll_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)

@@ -70,7 +70,7 @@ collc_rt_group_info persistent_group::query() const {
   return i;
 }
 
-void persistent_group::leave() { COLLC_OK(collc_rt_group_destroy(group_.release(), 0)); }
+void persistent_group::check_leave(int rc) { check_collc("collc_rt_group_destroy", rc); }
 
 std::size_t persistent_request::given_size(bool by_root) const {
   const auto ranks = static_cast<std::size_t>(team_.size());

@@ -37,9 +37,12 @@ public:
   team &of() const { return team_; }
   [[nodiscard]] collc_rt_group_info query() const;
   // Collective, as the destructor isn't.
-  void leave();
+  void leave() { check_leave(try_to_leave()); }
+  int try_to_leave() { return collc_rt_group_destroy(group_.release(), 0); }
 
 private:
+  static void check_leave(int rc);
+
   team &team_;
   std::unique_ptr<collc_rt_group, group_closer> group_;
 };
