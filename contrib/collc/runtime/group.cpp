@@ -113,6 +113,7 @@ void group::make_leaving() {
   barrier.kind = COLLC_RT_BARRIER;
   barrier.algorithm = "barrier:dissemination";
   leaving_ = std::make_unique<request>(*this, &barrier);
+  run_barrier("reached each other");
 }
 
 void group::check() const {
@@ -214,25 +215,27 @@ void group::drain(milliseconds limit) noexcept {
   }
 }
 
-int group::leave(bool alone) {
-  int rc = 0;
-  if (leaving_ && !failure_ && !alone) {
-    rc = guarded([&] {
-      leaving_->start();
-      const auto end = clock::now() + options_.leave;
-      while (!leaving_->test()) {
-        progress();
-        drive_others(this);
-        if (clock::now() > end)
-          rt::fail(-FI_ETIMEDOUT,
-                   fmt::format("not all ranks have left the group within {} ms (leave_ms)",
-                               options_.leave.count()));
-        std::this_thread::yield();
-      }
-      gone_ = true;
-    });
+// Nobody else knows of this group yet, or any more: no lock is needed.
+void group::run_barrier(const char *what) {
+  leaving_->start();
+  const auto end = clock::now() + options_.leave;
+  while (!leaving_->test()) {
+    progress();
+    drive_others(this);
+    if (clock::now() > end)
+      rt::fail(-FI_ETIMEDOUT, fmt::format("not all ranks have {} within {} ms (leave_ms)", what,
+                                          options_.leave.count()));
+    std::this_thread::yield();
   }
-  return rc;
+}
+
+int group::leave(bool alone) {
+  if (failure_ || alone)
+    return 0;
+  return guarded([&] {
+    run_barrier("left the group");
+    gone_ = true;
+  });
 }
 
 void group::query(collc_rt_group_info &i) const {
