@@ -53,21 +53,20 @@ void check_alike(const std::vector<introduction> &all) {
 } // namespace
 
 group::group(const exchange &e, options o) : exchange_(e), options_(std::move(o)) {
-  if (options_.mode != COLLC_RT_AUTO) {
-    open(options_.mode);
-    return;
-  }
-  try {
-    open(COLLC_RT_OFFLOAD);
-  } catch (const failure &) {
+  const bool choose = options_.mode == COLLC_RT_AUTO;
+  std::optional<failure> missing = open(choose ? COLLC_RT_OFFLOAD : options_.mode);
+  if (missing && choose) {
     // On all ranks: they have told each other.
     transport_.reset();
     fabric_.reset();
-    open(COLLC_RT_FUNCTION);
+    missing = open(COLLC_RT_FUNCTION);
   }
+  if (missing)
+    throw failure(*missing);
 }
 
-void group::open(collc_rt_mode mode) {
+// What some rank lacks for this mode, if anything; throws what no other mode would mend.
+std::optional<failure> group::open(collc_rt_mode mode) {
   mode_ = mode;
   introduction mine;
   mine.ranks = ranks();
@@ -92,13 +91,18 @@ void group::open(collc_rt_mode mode) {
   });
   const auto all = exchange_.gather(mine);
   check_alike(all);
-  exchange_.agree(all);
+  try {
+    exchange_.agree(all);
+  } catch (const failure &f) {
+    return f;
+  }
   std::vector<std::uint64_t> keys;
   for (const introduction &i : all) {
     fabric_->insert(std::span(i.name).first(i.name_length));
     keys.push_back(i.key);
   }
   transport_->meet(keys);
+  return std::nullopt;
 }
 
 group::~group() {

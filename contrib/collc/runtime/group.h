@@ -71,7 +71,7 @@ private:
     std::unique_ptr<runner> how; // goes first
   };
 
-  void open(collc_rt_mode);
+  std::optional<failure> open(collc_rt_mode);
   void fail(const failure &) noexcept;
   void run_barrier(const char *what);
   void probe_when_due();
