@@ -43,4 +43,5 @@ libcollc_rt_la_LDFLAGS = $(NO_LTO) -version-info 0 -Wl,-z,defs -Wl,--as-needed \
 
 include_HEADERS += contrib/collc/collc_runtime.h
 nodist_pkgconfig_DATA += contrib/collc/collc-rt.pc
+dist_man_MANS += man/collc_runtime.3
 endif
