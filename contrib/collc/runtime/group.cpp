@@ -209,7 +209,7 @@ void group::reap() noexcept {
 // Gives what has begun the time to end, and others to hear that this group has failed.
 void group::drain(milliseconds limit) noexcept {
   const auto end = clock::now() + limit;
-  while (clock::now() < end) {
+  while (fabric_->ep() != nullptr && clock::now() < end) {
     progress();
     const bool told = !failure_ || gone_ || transport_->alarm();
     if (told && transport_->idle() &&
