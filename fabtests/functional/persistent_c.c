@@ -26,18 +26,13 @@ static const char *run(struct collc_rt_request *request, int64_t ranks, int64_t 
   return NULL;
 }
 
-const char *c_allgather(int64_t ranks, int64_t rank, const struct collc_rt_exchange *exchange,
-                        const struct collc_rt_settings *settings, int times) {
-  struct collc_rt_group *group;
+static const char *allgather(struct collc_rt_group *group, int64_t ranks, int64_t rank,
+                             int64_t *all, int times) {
   struct collc_rt_request *request;
   struct collc_rt_collective what;
   const char *wrong;
-  int64_t mine = 0, *const all = calloc((size_t)ranks, sizeof *all);
+  int64_t mine = 0;
 
-  if (all == NULL)
-    return "no memory";
-  if (collc_rt_group_create(ranks, rank, exchange, settings, &group) != 0)
-    return collc_rt_error();
   memset(&what, 0, sizeof what);
   what.size = sizeof what;
   what.kind = COLLC_RT_ALLGATHER;
@@ -48,8 +43,19 @@ const char *c_allgather(int64_t ranks, int64_t rank, const struct collc_rt_excha
   if (collc_rt_init(group, &what, &request) != 0)
     return collc_rt_error();
   wrong = run(request, ranks, rank, &mine, all, times);
-  if (collc_rt_free(request) != 0 || collc_rt_group_destroy(group, 0) != 0)
+  return collc_rt_free(request) != 0 ? collc_rt_error() : wrong;
+}
+
+const char *c_allgather(int64_t ranks, int64_t rank, const struct collc_rt_exchange *exchange,
+                        const struct collc_rt_settings *settings, int times) {
+  struct collc_rt_group *group;
+  const char *wrong;
+  int64_t *all;
+
+  if (collc_rt_group_create(ranks, rank, exchange, settings, &group) != 0)
     return collc_rt_error();
+  all = calloc((size_t)ranks, sizeof *all);
+  wrong = all != NULL ? allgather(group, ranks, rank, all, times) : "no memory";
   free(all);
-  return wrong;
+  return collc_rt_group_destroy(group, 0) != 0 ? collc_rt_error() : wrong;
 }

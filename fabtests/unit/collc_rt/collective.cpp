@@ -93,7 +93,9 @@ static void collective__refusals(void **) {
   collc_rt_collective c = asked(COLLC_RT_REDUCE, 8);
   c.size = 8;
   assert_non_null(std::strstr(refused(c).c_str(), "collc_rt_collective.size is 8; at least"));
-  c = asked(static_cast<collc_rt_kind>(8), 8);
+  c = asked(COLLC_RT_REDUCE, 8);
+  const int none = 8;
+  std::memcpy(&c.kind, &none, sizeof none);
   ASSERT_REFUSED(c, "-22 kind is 8; allowed: 0 to 7");
   c = asked(COLLC_RT_BARRIER, 8);
   ASSERT_REFUSED(c, "-22 bytes of a barrier is 8; allowed: 0");
