@@ -2,6 +2,7 @@
 #include "collc/collc.h"
 
 #include "collc/lang/builtin.h"
+#include "collc/lang/parser.h"
 #include "collc/lower/lower.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <vector>
 
 struct collc_compiler {
+  std::string text;
   collc::algorithm source;
   std::unique_ptr<collc::compiler> compiler;
 };
@@ -135,7 +137,9 @@ int collc_open(const char *name, const collc_request *request, collc_compiler **
     if (request->size < sizeof *request)
       throw collc::error("collc_request.size is " + std::to_string(request->size) + "; at least " +
                          std::to_string(sizeof *request) + " is needed");
-    std::unique_ptr<collc_compiler> c(new collc_compiler{collc::load(name), nullptr});
+    auto c = std::make_unique<collc_compiler>();
+    c->text = collc::text_of(name);
+    c->source = collc::parse(c->text, name);
     c->compiler = std::make_unique<collc::compiler>(c->source, collc::asked_for(*request),
                                                     collc::how_of(*request));
     *compiler = c.release();
@@ -143,6 +147,11 @@ int collc_open(const char *name, const collc_request *request, collc_compiler **
 }
 
 void collc_close(collc_compiler *compiler) { delete compiler; }
+
+const char *collc_collective(const collc_compiler *compiler) {
+  return collc::name_of(compiler->source.what);
+}
+const char *collc_text(const collc_compiler *compiler) { return compiler->text.c_str(); }
 
 int collc_lower(collc_compiler *compiler, std::int64_t rank, collc_schedule **schedule,
                 char **message) {

@@ -110,6 +110,10 @@ int collc_open(const char *name, const struct collc_request *request,
                struct collc_compiler **compiler, char **message);
 void collc_close(struct collc_compiler *compiler);
 
+/* Of the algorithm: what it is, "barrier" say, and its text. Valid until collc_close(). */
+const char *collc_collective(const struct collc_compiler *compiler);
+const char *collc_text(const struct collc_compiler *compiler);
+
 /* A rank's part. It lives on without the compiler. */
 int collc_lower(struct collc_compiler *compiler, int64_t rank, struct collc_schedule **schedule,
                 char **message);

@@ -60,6 +60,7 @@ functional_programs = \
 	fabtests/functional/multicast \
 	fabtests/functional/order \
 	fabtests/functional/peek \
+	$(persistent_programs) \
 	fabtests/functional/poll \
 	fabtests/functional/progress \
 	fabtests/functional/refusals \
@@ -79,6 +80,15 @@ functional_programs = \
 	fabtests/functional/unexpected \
 	fabtests/functional/wait \
 	fabtests/functional/wait_set
+
+if ENABLE_COLLC
+persistent_programs = fabtests/functional/persistent \
+	fabtests/functional/persistent_failures \
+	fabtests/functional/persistent_use
+endif
+functional_persistent = fabtests/functional/persistent_scene.cpp fabtests/functional/persistent_scene.h
+persistent_cppflags = $(fabtests_cppflags) -I$(top_srcdir)/contrib
+persistent_libs = $(functional_libs) libcollc-rt.la
 
 functional_transfer = fabtests/functional/transfer.cpp fabtests/functional/transfer.h
 
@@ -142,6 +152,22 @@ fabtests_functional_order_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_order_LDADD = $(functional_libs)
 fabtests_functional_peek_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_peek_LDADD = $(functional_libs)
+fabtests_functional_persistent_CPPFLAGS = $(persistent_cppflags)
+fabtests_functional_persistent_LDADD = $(persistent_libs)
+fabtests_functional_persistent_SOURCES = fabtests/functional/persistent.cpp \
+	fabtests/functional/persistent_semantics.cpp \
+	$(functional_persistent)
+fabtests_functional_persistent_failures_CPPFLAGS = $(persistent_cppflags)
+fabtests_functional_persistent_failures_LDADD = $(persistent_libs)
+fabtests_functional_persistent_failures_SOURCES = \
+	fabtests/functional/persistent_failures.cpp $(functional_persistent)
+fabtests_functional_persistent_use_CPPFLAGS = $(persistent_cppflags)
+fabtests_functional_persistent_use_CFLAGS = $(AM_CFLAGS) -std=c99 -pedantic
+fabtests_functional_persistent_use_LDADD = $(persistent_libs)
+fabtests_functional_persistent_use_SOURCES = fabtests/functional/persistent_use.cpp \
+	fabtests/functional/allocations.cpp fabtests/functional/allocations.h \
+	fabtests/functional/persistent_c.c fabtests/functional/persistent_c.h \
+	$(functional_persistent)
 fabtests_functional_poll_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_poll_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)
