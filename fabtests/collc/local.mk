@@ -1,3 +1,3 @@
-# The command of the schedule compiler.
-dist_check_SCRIPTS += fabtests/collc/run
-TESTS += fabtests/collc/run
+# The commands of the schedule compiler.
+dist_check_SCRIPTS += fabtests/collc/run fabtests/collc/run-processes
+TESTS += fabtests/collc/run fabtests/collc/run-processes
