@@ -66,7 +66,8 @@ contrib/collc/builtin_texts.cpp: $(collc_algorithms) contrib/collc/embed
 	  if test -e "$$text"; then echo "$$text"; else echo '$(srcdir)'/"$$text"; fi; \
 	done | xargs '$(srcdir)/contrib/collc/embed' >$@.new && mv $@.new $@
 CLEANFILES += contrib/collc/builtin_texts.cpp
-EXTRA_DIST += $(collc_algorithms) contrib/collc/embed
+EXTRA_DIST += $(collc_algorithms) contrib/collc/embed \
+	contrib/collc/guide.md contrib/collc/examples/nodes.coll
 
 collc_cppflags = -I$(top_srcdir)/contrib -I$(top_builddir) $(CLI11_CFLAGS) $(FMT_CFLAGS)
 collc_libs = libcollc_parts.la $(FMT_LIBS)
