@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "collc/simulate/engine.h"
+
+#include "collc/lang/error.h"
+#include "collc/simulate/sort_by_rank.h"
+#include "collc/simulate/window_queue.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace collc {
+
+namespace {
+
+// A message whose first byte reaches its receiver.
+struct coming {
+  enum class kind : std::uint8_t {
+    ready,   // RTR
+    part,    // of a message that is not known to be there yet
+    arrival, // the message, or what says that it is there
+    request, // for a message by rendezvous, of `size`
+    answer,
+    data // by rendezvous
+  };
+  picoseconds time = 0;
+  std::uint32_t rank = 0;    // the receiver
+  std::uint32_t channel = 0; // of the receiver's
+  std::uint32_t number = 0;  // of the message on the channel
+  std::uint32_t size : 24 = 0;
+  std::uint32_t what : 8 = 0;
+
+  [[nodiscard]] kind kind_of() const { return static_cast<kind>(what); }
+  [[nodiscard]] auto order() const {
+    return std::tuple(time, channel, number, std::uint32_t{what}, std::uint32_t{size});
+  }
+};
+static_assert(sizeof(coming) == 24);
+
+template <progress how> class engine {
+public:
+  engine(const cast &c, const costs &cost)
+      : cast_(c), cost_(cost), queue_(width(cost)), first_word_(std::size_t{c.ranks()} + 1) {
+    for (std::uint32_t rank = 0; rank < c.ranks(); ++rank)
+      first_word_[rank + 1] = first_word_[rank] + c.part_of(rank).of(how).words;
+    words_.resize(first_word_.back());
+  }
+
+  run_result run() {
+    for (std::uint32_t rank = 0; rank < cast_.ranks(); ++rank)
+      start(view_of(rank));
+    std::vector<coming> window, room;
+    while (queue_.take(window)) {
+      sort_by_rank(window, room, cast_.ranks());
+      for (std::size_t i = 0; i < window.size(); ++i) {
+        prefetch(window, i);
+        take(window[i]);
+      }
+    }
+    return finish();
+  }
+
+private:
+  static constexpr bool triggered = how == progress::triggered;
+
+  // A rank that is about to do something.
+  struct view {
+    const part &p;
+    const script &s;
+    const link *links;
+    std::uint64_t *words; // its state
+  };
+
+  static unsigned width(const costs &cost) {
+    return static_cast<unsigned>(
+               std::bit_width(cost.latency + (triggered ? cost.fire : 2 * cost.overhead))) -
+           1;
+  }
+
+  [[nodiscard]] view view_of(std::uint32_t rank) {
+    const auto &m = cast_.of(rank);
+    const part &p = cast_.parts()[m.part];
+    return {p, p.of(how), cast_.links() + m.first_link, words_.data() + first_word_[rank]};
+  }
+
+  void prefetch(const std::vector<coming> &window, std::size_t i) const {
+    constexpr std::size_t far = 24, near = 10;
+    if (i + far >= window.size())
+      return;
+    const std::uint32_t later = window[i + far].rank, soon = window[i + near].rank;
+    __builtin_prefetch(&first_word_[later]);
+    __builtin_prefetch(&cast_.of(later));
+    const std::uint64_t *const words = words_.data() + first_word_[soon];
+    __builtin_prefetch(words, 1);
+    __builtin_prefetch(words + 8, 1);
+    __builtin_prefetch(cast_.links() + cast_.of(soon).first_link);
+  }
+
+  void start(const view &v) {
+    picoseconds now = v.p.start > 0 ? cost_.cpu[v.p.start_size] : 0;
+    if (triggered && !v.s.paths.empty())
+      now += cost_.overhead;
+    v.words[state::cpu_free] = now;
+    for (std::uint32_t i = 0; i < v.s.paths.size(); ++i)
+      proceed(v, i, 0, v.s.paths[i].begin, now);
+  }
+
+  void take(const coming &m) {
+    const view v = view_of(m.rank);
+    const auto kind = m.kind_of();
+    const bool bare = kind == coming::kind::request || kind == coming::kind::answer;
+    const std::uint32_t size = bare ? message_sizes::signal : m.size;
+    const picoseconds come = std::max(m.time, v.words[state::receive_free]);
+    picoseconds there = come + cost_.port[size];
+    v.words[state::receive_free] = there + cost_.gap;
+    if constexpr (!triggered)
+      there = use_cpu(v, there, size);
+    const part::channel &c = v.p.channels[m.channel];
+    switch (kind) {
+    case coming::kind::ready:
+      happen(v, c.path, v.s.ready_of[c.first_sent + m.number], there);
+      break;
+    case coming::kind::part:
+      break;
+    case coming::kind::arrival:
+    case coming::kind::data:
+      happen(v, c.path, v.s.arrival_of[c.first_received + m.number], there);
+      break;
+    case coming::kind::request:
+      if (both(v, c.first_received + m.number))
+        send(v, there, m.channel, m.number, m.size, coming::kind::answer);
+      break;
+    case coming::kind::answer:
+      send(v, there, m.channel, m.number, m.size, coming::kind::data);
+      break;
+    }
+  }
+
+  // Whether a message has been both asked for and waited for, now that one of that has come.
+  static bool both(const view &v, std::uint32_t received) {
+    std::uint64_t &word = v.words[v.s.posted + received / 64];
+    const std::uint64_t bit = std::uint64_t{1} << received % 64;
+    return ((word ^= bit) & bit) == 0;
+  }
+
+  [[nodiscard]] static bool came(const view &v, const script::path &p, std::uint32_t event) {
+    return event < p.events && (v.words[p.came + event / 64] >> event % 64 & 1) != 0;
+  }
+
+  void happen(const view &v, std::uint32_t path, std::uint32_t event, picoseconds now) {
+    const script::path &p = v.s.paths[path];
+    std::uint64_t *const words = v.words + state::first_path + path * state::path_words;
+    const auto level = static_cast<std::uint32_t>(words[state::level]);
+    if (event != level) {
+      v.words[p.came + event / 64] |= std::uint64_t{1} << event % 64;
+      return;
+    }
+    proceed(v, path, after(v, p, level), static_cast<std::uint32_t>(words[state::level] >> 32),
+            std::max(now, words[state::time]));
+  }
+
+  // The level once its next event has come, as those after it may have.
+  [[nodiscard]] static std::uint32_t after(const view &v, const script::path &p,
+                                           std::uint32_t level) {
+    do
+      ++level;
+    while (came(v, p, level));
+    return level;
+  }
+
+  // Does what has become possible.
+  void proceed(const view &v, std::uint32_t path, std::uint32_t level, std::uint32_t next,
+               picoseconds now) {
+    const script::path &p = v.s.paths[path];
+    picoseconds combined = 0;
+    while (next < p.end && v.s.actions[next].need <= level) {
+      const action &a = v.s.actions[next++];
+      if (a.what == action::kind::combine) {
+        combined = combine(v, now, a.size);
+      } else if (a.what == action::kind::combined) {
+        now = std::max(triggered ? now + cost_.fire : now, combined);
+        combined = 0;
+        level = after(v, p, level);
+      } else {
+        act(v, a, now);
+      }
+    }
+    std::uint64_t *const words = v.words + state::first_path + path * state::path_words;
+    words[state::time] = now;
+    words[state::level] = std::uint64_t{next} << 32 | level;
+    v.words[state::done] = std::max(v.words[state::done], now);
+  }
+
+  void act(const view &v, const action &a, picoseconds now) {
+    const bool counts = v.links[a.channel].counts != 0;
+    switch (a.what) {
+    case action::kind::tell_ready:
+      send(v, now, a.channel, a.number, a.size, coming::kind::ready);
+      break;
+    case action::kind::write:
+      send(v, now, a.channel, a.number, a.size,
+           a.sole && counts ? coming::kind::arrival : coming::kind::part);
+      break;
+    case action::kind::end:
+      if (a.sole || !counts)
+        send(v, now, a.channel, a.number, a.size, coming::kind::arrival);
+      break;
+    case action::kind::post:
+      if (both(v, v.p.channels[a.channel].first_received + a.number))
+        send(v, now, a.channel, a.number, a.size, coming::kind::answer);
+      break;
+    case action::kind::send:
+      send(v, now, a.channel, a.number, a.size, coming::kind::arrival);
+      break;
+    case action::kind::request:
+      send(v, now, a.channel, a.number, a.size, coming::kind::request);
+      break;
+    case action::kind::combine:
+    case action::kind::combined:
+      break;
+    }
+  }
+
+  picoseconds use_cpu(const view &v, picoseconds ready, std::uint32_t size) {
+    picoseconds &free = v.words[state::cpu_free];
+    return free = std::max(free, ready) + cost_.overhead + cost_.cpu[size];
+  }
+
+  // When it leaves.
+  picoseconds use_port(const view &v, picoseconds ready, std::uint32_t size) {
+    picoseconds &free = v.words[state::send_free];
+    const picoseconds leave = std::max(free, ready), left = leave + cost_.port[size];
+    if (left > costs::endless)
+      throw error("a simulation of " + std::to_string(costs::endless / ps_of_a_day) +
+                  " days or more can't be counted; the times are too long");
+    free = left + cost_.gap;
+    v.words[state::done] = std::max(v.words[state::done], left);
+    return leave;
+  }
+
+  picoseconds combine(const view &v, picoseconds now, std::uint32_t size) {
+    if constexpr (triggered)
+      return use_port(v, now + cost_.fire, size) + cost_.port[size];
+    else
+      return use_cpu(v, now, size);
+  }
+
+  void send(const view &v, picoseconds now, std::uint32_t channel, std::uint32_t number,
+            std::uint32_t size, coming::kind what) {
+    const bool bare = what == coming::kind::request || what == coming::kind::answer;
+    const std::uint32_t on_wire = bare ? message_sizes::signal : size;
+    const picoseconds ready = triggered ? now + cost_.fire : use_cpu(v, now, on_wire);
+    const link &l = v.links[channel];
+    ++messages_;
+    queue_.push({use_port(v, ready, on_wire) + cost_.latency, l.peer, l.channel, number, size,
+                 static_cast<std::uint32_t>(what)});
+  }
+
+  run_result finish() {
+    run_result out;
+    out.messages = messages_;
+    for (std::uint32_t rank = 0; rank < cast_.ranks(); ++rank) {
+      const view v = view_of(rank);
+      for (std::uint32_t i = 0; i < v.s.paths.size(); ++i)
+        expect_complete(v, rank, i);
+      picoseconds done = std::max(v.words[state::done], v.words[state::cpu_free]);
+      if (v.p.finish > 0)
+        done += cost_.cpu[v.p.finish_size];
+      out.done.push_back(done);
+    }
+    return out;
+  }
+
+  void expect_complete(const view &v, std::uint32_t rank, std::uint32_t path) const {
+    const script::path &p = v.s.paths[path];
+    const std::uint64_t packed =
+        v.words[state::first_path + path * state::path_words + state::level];
+    const auto level = static_cast<std::uint32_t>(packed);
+    if (level == p.events && packed >> 32 == p.end)
+      return;
+    for (std::uint32_t i = 0; i < v.p.channels.size(); ++i) {
+      const part::channel &c = v.p.channels[i];
+      for (std::uint32_t k = 0; c.path == path && k < c.received; ++k)
+        if (v.s.arrival_of[c.first_received + k] == level)
+          throw error("rank " + std::to_string(rank) + " waits for message " +
+                      std::to_string(k + 1) + " of rank " + std::to_string(v.links[i].peer) +
+                      ", which never comes; 'collc check' shows why");
+    }
+    throw error("rank " + std::to_string(rank) +
+                " waits for a peer to be ready, which it never is; 'collc check' shows why");
+  }
+
+  static constexpr picoseconds ps_of_a_day = 86'400'000'000'000'000;
+  const cast &cast_;
+  const costs &cost_;
+  window_queue<coming> queue_;
+  std::vector<std::uint64_t> first_word_, words_; // of each rank's state
+  std::uint64_t messages_ = 0;
+};
+
+} // namespace
+
+run_result run(const cast &c, const costs &cost, progress how) {
+  return how == progress::triggered ? engine<progress::triggered>(c, cost).run()
+                                    : engine<progress::driven>(c, cost).run();
+}
+
+} // namespace collc

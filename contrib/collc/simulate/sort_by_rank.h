@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace collc {
+
+// By rank, and each rank's by order(). `room` is used.
+template <typename Entry>
+void sort_by_rank(std::vector<Entry> &all, std::vector<Entry> &room, std::uint32_t ranks) {
+  const auto before = [](const Entry &a, const Entry &b) {
+    return a.rank != b.rank ? a.rank < b.rank : a.order() < b.order();
+  };
+  constexpr std::size_t few = 1024;
+  if (all.size() < few) {
+    if (!std::ranges::is_sorted(all, before))
+      std::ranges::sort(all, before);
+    return;
+  }
+  constexpr unsigned digit = 11; // bits
+  room.resize(all.size());
+  for (unsigned low = 0; (ranks - 1) >> low != 0; low += digit) {
+    std::array<std::uint32_t, (1U << digit) + 1> begin{};
+    const auto digit_of = [low](const Entry &e) { return e.rank >> low & ((1U << digit) - 1); };
+    for (const Entry &e : all)
+      ++begin[digit_of(e) + 1];
+    for (std::size_t i = 1; i < begin.size(); ++i)
+      begin[i] += begin[i - 1];
+    for (const Entry &e : all)
+      room[begin[digit_of(e)]++] = e;
+    all.swap(room);
+  }
+  for (auto first = all.begin(); first != all.end();) {
+    auto last = first + 1;
+    while (last != all.end() && last->rank == first->rank)
+      ++last;
+    if (last - first > 1)
+      std::sort(first, last, before);
+    first = last;
+  }
+}
+
+} // namespace collc
