@@ -44,7 +44,7 @@ collc_sources = \
 	contrib/collc/simulate/outline.cpp contrib/collc/simulate/outline.h \
 	contrib/collc/simulate/part.cpp contrib/collc/simulate/part.h \
 	contrib/collc/simulate/simulate.cpp contrib/collc/simulate/simulate.h \
-	contrib/collc/simulate/sort_by_rank.h \
+	contrib/collc/simulate/sort_by_receiver.h \
 	contrib/collc/simulate/uniform_loops.cpp contrib/collc/simulate/uniform_loops.h \
 	contrib/collc/simulate/window_queue.h
 

@@ -32,7 +32,9 @@ public:
   [[nodiscard]] const member &of(std::uint32_t rank) const { return of_[rank]; }
   [[nodiscard]] const std::vector<part> &parts() const { return parts_; }
   [[nodiscard]] const part &part_of(std::uint32_t rank) const { return parts_[of_[rank].part]; }
-  [[nodiscard]] const link *links() const { return links_.data(); }
+  [[nodiscard]] const link &link_of(std::uint32_t rank, std::uint32_t channel) const {
+    return links_[of_[rank].first_link + channel];
+  }
   [[nodiscard]] const message_sizes &sizes() const { return maker_.sizes(); }
 
   static constexpr std::int64_t most_ranks = std::int64_t{1} << 24;

@@ -2,7 +2,7 @@
 #include "collc/simulate/engine.h"
 
 #include "collc/lang/error.h"
-#include "collc/simulate/sort_by_rank.h"
+#include "collc/simulate/sort_by_receiver.h"
 #include "collc/simulate/window_queue.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct coming {
     data // by rendezvous
   };
   picoseconds time = 0;
-  std::uint32_t rank = 0;    // the receiver
+  std::uint32_t to = 0;      // where the receiver's state lies
   std::uint32_t channel = 0; // of the receiver's
   std::uint32_t number = 0;  // of the message on the channel
   std::uint32_t size : 24 = 0;
@@ -42,18 +42,25 @@ static_assert(sizeof(coming) == 24);
 template <progress how> class engine {
 public:
   engine(const cast &c, const costs &cost)
-      : cast_(c), cost_(cost), queue_(width(cost)), first_word_(std::size_t{c.ranks()} + 1) {
+      : cast_(c), cost_(cost), queue_(width(cost)), begin_(std::size_t{c.ranks()} + 1) {
+    for (std::uint32_t rank = 0; rank < c.ranks(); ++rank) {
+      const part &p = c.part_of(rank);
+      const std::size_t size = (p.of(how).words + p.channels.size() + line - 1) / line;
+      if (size > ~std::uint32_t{0} - begin_[rank])
+        throw limit_error("the state of the ranks takes more than 256 GiB");
+      begin_[rank + 1] = begin_[rank] + static_cast<std::uint32_t>(size);
+    }
+    lines_.resize(begin_.back());
     for (std::uint32_t rank = 0; rank < c.ranks(); ++rank)
-      first_word_[rank + 1] = first_word_[rank] + c.part_of(rank).of(how).words;
-    words_.resize(first_word_.back());
+      introduce(rank);
   }
 
   run_result run() {
     for (std::uint32_t rank = 0; rank < cast_.ranks(); ++rank)
-      start(view_of(rank));
+      start(view_of(begin_[rank]));
     std::vector<coming> window, room;
     while (queue_.take(window)) {
-      sort_by_rank(window, room, cast_.ranks());
+      sort_by_receiver(window, room, begin_.back());
       for (std::size_t i = 0; i < window.size(); ++i) {
         prefetch(window, i);
         take(window[i]);
@@ -65,12 +72,22 @@ public:
 private:
   static constexpr bool triggered = how == progress::triggered;
 
+  // All that a rank has of its own is in one place, which begins with a line of the cache: its
+  // state, and then its links, a word each.
+  static constexpr std::size_t line = 8; // words
+  struct alignas(64) cache_line {
+    std::uint64_t words[line] = {};
+  };
+
   // A rank that is about to do something.
   struct view {
     const part &p;
     const script &s;
-    const link *links;
-    std::uint64_t *words; // its state
+    std::uint64_t *words;
+  };
+  struct far_end {
+    std::uint32_t at, channel;
+    bool counts;
   };
 
   static unsigned width(const costs &cost) {
@@ -79,23 +96,33 @@ private:
            1;
   }
 
-  [[nodiscard]] view view_of(std::uint32_t rank) {
-    const auto &m = cast_.of(rank);
-    const part &p = cast_.parts()[m.part];
-    return {p, p.of(how), cast_.links() + m.first_link, words_.data() + first_word_[rank]};
+  [[nodiscard]] view view_of(std::uint32_t at) {
+    std::uint64_t *const words = lines_[at].words;
+    const part &p = cast_.parts()[words[state::part]];
+    return {p, p.of(how), words};
+  }
+
+  void introduce(std::uint32_t rank) {
+    std::uint64_t *const words = lines_[begin_[rank]].words;
+    words[state::part] = cast_.of(rank).part;
+    const part &p = cast_.part_of(rank);
+    for (std::uint32_t i = 0; i < p.channels.size(); ++i) {
+      const link &l = cast_.link_of(rank, i);
+      words[p.of(how).words + i] =
+          std::uint64_t{l.counts} << 63 | std::uint64_t{l.channel} << 32 | begin_[l.peer];
+    }
+  }
+  [[nodiscard]] static far_end far_end_of(const view &v, std::uint32_t channel) {
+    const std::uint64_t word = v.words[v.s.words + channel];
+    return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32) & 0x7fffffff,
+            word >> 63 != 0};
   }
 
   void prefetch(const std::vector<coming> &window, std::size_t i) const {
-    constexpr std::size_t far = 24, near = 10;
-    if (i + far >= window.size())
-      return;
-    const std::uint32_t later = window[i + far].rank, soon = window[i + near].rank;
-    __builtin_prefetch(&first_word_[later]);
-    __builtin_prefetch(&cast_.of(later));
-    const std::uint64_t *const words = words_.data() + first_word_[soon];
-    __builtin_prefetch(words, 1);
-    __builtin_prefetch(words + 8, 1);
-    __builtin_prefetch(cast_.links() + cast_.of(soon).first_link);
+    constexpr std::size_t ahead = 12, lines = 3;
+    if (i + ahead < window.size())
+      for (std::size_t k = 0; k < lines; ++k)
+        __builtin_prefetch(lines_.data() + window[i + ahead].to + k, 1);
   }
 
   void start(const view &v) {
@@ -108,7 +135,7 @@ private:
   }
 
   void take(const coming &m) {
-    const view v = view_of(m.rank);
+    const view v = view_of(m.to);
     const auto kind = m.kind_of();
     const bool bare = kind == coming::kind::request || kind == coming::kind::answer;
     const std::uint32_t size = bare ? message_sizes::signal : m.size;
@@ -194,17 +221,16 @@ private:
   }
 
   void act(const view &v, const action &a, picoseconds now) {
-    const bool counts = v.links[a.channel].counts != 0;
     switch (a.what) {
     case action::kind::tell_ready:
       send(v, now, a.channel, a.number, a.size, coming::kind::ready);
       break;
     case action::kind::write:
       send(v, now, a.channel, a.number, a.size,
-           a.sole && counts ? coming::kind::arrival : coming::kind::part);
+           a.sole && far_end_of(v, a.channel).counts ? coming::kind::arrival : coming::kind::part);
       break;
     case action::kind::end:
-      if (a.sole || !counts)
+      if (a.sole || !far_end_of(v, a.channel).counts)
         send(v, now, a.channel, a.number, a.size, coming::kind::arrival);
       break;
     case action::kind::post:
@@ -252,9 +278,9 @@ private:
     const bool bare = what == coming::kind::request || what == coming::kind::answer;
     const std::uint32_t on_wire = bare ? message_sizes::signal : size;
     const picoseconds ready = triggered ? now + cost_.fire : use_cpu(v, now, on_wire);
-    const link &l = v.links[channel];
+    const far_end there = far_end_of(v, channel);
     ++messages_;
-    queue_.push({use_port(v, ready, on_wire) + cost_.latency, l.peer, l.channel, number, size,
+    queue_.push({use_port(v, ready, on_wire) + cost_.latency, there.at, there.channel, number, size,
                  static_cast<std::uint32_t>(what)});
   }
 
@@ -262,7 +288,7 @@ private:
     run_result out;
     out.messages = messages_;
     for (std::uint32_t rank = 0; rank < cast_.ranks(); ++rank) {
-      const view v = view_of(rank);
+      const view v = view_of(begin_[rank]);
       for (std::uint32_t i = 0; i < v.s.paths.size(); ++i)
         expect_complete(v, rank, i);
       picoseconds done = std::max(v.words[state::done], v.words[state::cpu_free]);
@@ -285,7 +311,8 @@ private:
       for (std::uint32_t k = 0; c.path == path && k < c.received; ++k)
         if (v.s.arrival_of[c.first_received + k] == level)
           throw error("rank " + std::to_string(rank) + " waits for message " +
-                      std::to_string(k + 1) + " of rank " + std::to_string(v.links[i].peer) +
+                      std::to_string(k + 1) + " of rank " +
+                      std::to_string(cast_.link_of(rank, i).peer) +
                       ", which never comes; 'collc check' shows why");
     }
     throw error("rank " + std::to_string(rank) +
@@ -296,7 +323,8 @@ private:
   const cast &cast_;
   const costs &cost_;
   window_queue<coming> queue_;
-  std::vector<std::uint64_t> first_word_, words_; // of each rank's state
+  std::vector<std::uint32_t> begin_; // where each rank's lines do
+  std::vector<cache_line> lines_;
   std::uint64_t messages_ = 0;
 };
 

@@ -73,9 +73,9 @@ struct part {
   }
 };
 
-// A rank's state: words of it.
+// A rank's state: words of it. The first one is the number of its part.
 struct state {
-  enum : std::uint32_t { send_free, receive_free, cpu_free, done, first_path };
+  enum : std::uint32_t { part, send_free, receive_free, cpu_free, done, first_path };
   // Of each path: when its last event came; how many of the first events have come, and which
   // action is next.
   enum : std::uint32_t { time, level, path_words };

@@ -9,11 +9,11 @@
 
 namespace collc {
 
-// By rank, and each rank's by order(). `room` is used.
+// By receiver, and each receiver's by order(); receivers are numbers below `end`. `room` is used.
 template <typename Entry>
-void sort_by_rank(std::vector<Entry> &all, std::vector<Entry> &room, std::uint32_t ranks) {
+void sort_by_receiver(std::vector<Entry> &all, std::vector<Entry> &room, std::uint32_t end) {
   const auto before = [](const Entry &a, const Entry &b) {
-    return a.rank != b.rank ? a.rank < b.rank : a.order() < b.order();
+    return a.to != b.to ? a.to < b.to : a.order() < b.order();
   };
   constexpr std::size_t few = 1024;
   if (all.size() < few) {
@@ -23,9 +23,9 @@ void sort_by_rank(std::vector<Entry> &all, std::vector<Entry> &room, std::uint32
   }
   constexpr unsigned digit = 11; // bits
   room.resize(all.size());
-  for (unsigned low = 0; (ranks - 1) >> low != 0; low += digit) {
+  for (unsigned low = 0; (end - 1) >> low != 0; low += digit) {
     std::array<std::uint32_t, (1U << digit) + 1> begin{};
-    const auto digit_of = [low](const Entry &e) { return e.rank >> low & ((1U << digit) - 1); };
+    const auto digit_of = [low](const Entry &e) { return e.to >> low & ((1U << digit) - 1); };
     for (const Entry &e : all)
       ++begin[digit_of(e) + 1];
     for (std::size_t i = 1; i < begin.size(); ++i)
@@ -36,7 +36,7 @@ void sort_by_rank(std::vector<Entry> &all, std::vector<Entry> &room, std::uint32
   }
   for (auto first = all.begin(); first != all.end();) {
     auto last = first + 1;
-    while (last != all.end() && last->rank == first->rank)
+    while (last != all.end() && last->to == first->to)
       ++last;
     if (last - first > 1)
       std::sort(first, last, before);
