@@ -45,7 +45,7 @@ public:
       : cast_(c), cost_(cost), queue_(width(cost)), begin_(std::size_t{c.ranks()} + 1) {
     for (std::uint32_t rank = 0; rank < c.ranks(); ++rank) {
       const part &p = c.part_of(rank);
-      const std::size_t size = (p.of(how).words + p.channels.size() + line - 1) / line;
+      const std::size_t size = (std::size_t{p.of(how).words} + line - 1) / line;
       if (size > ~std::uint32_t{0} - begin_[rank])
         throw limit_error("the state of the ranks takes more than 256 GiB");
       begin_[rank + 1] = begin_[rank] + static_cast<std::uint32_t>(size);
@@ -108,18 +108,18 @@ private:
     const part &p = cast_.part_of(rank);
     for (std::uint32_t i = 0; i < p.channels.size(); ++i) {
       const link &l = cast_.link_of(rank, i);
-      words[p.of(how).words + i] =
+      words[p.of(how).links + i] =
           std::uint64_t{l.counts} << 63 | std::uint64_t{l.channel} << 32 | begin_[l.peer];
     }
   }
   [[nodiscard]] static far_end far_end_of(const view &v, std::uint32_t channel) {
-    const std::uint64_t word = v.words[v.s.words + channel];
+    const std::uint64_t word = v.words[v.s.links + channel];
     return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32) & 0x7fffffff,
             word >> 63 != 0};
   }
 
   void prefetch(const std::vector<coming> &window, std::size_t i) const {
-    constexpr std::size_t ahead = 12, lines = 3;
+    constexpr std::size_t ahead = 12, lines = 2;
     if (i + ahead < window.size())
       for (std::size_t k = 0; k < lines; ++k)
         __builtin_prefetch(lines_.data() + window[i + ahead].to + k, 1);
@@ -130,8 +130,8 @@ private:
     if (triggered && !v.s.paths.empty())
       now += cost_.overhead;
     v.words[state::cpu_free] = now;
-    for (std::uint32_t i = 0; i < v.s.paths.size(); ++i)
-      proceed(v, i, 0, v.s.paths[i].begin, now);
+    for (const script::path &p : v.s.paths)
+      proceed(v, p, {.level = 0, .next = p.begin & 0x7fffffff, .ahead = 0}, now);
   }
 
   void take(const coming &m) {
@@ -172,51 +172,55 @@ private:
     return ((word ^= bit) & bit) == 0;
   }
 
-  [[nodiscard]] static bool came(const view &v, const script::path &p, std::uint32_t event) {
-    return event < p.events && (v.words[p.came + event / 64] >> event % 64 & 1) != 0;
+  // How far a path is.
+  struct position_in {
+    std::uint32_t level;     // how many of its first events have come
+    std::uint32_t next : 31; // action
+    std::uint32_t ahead : 1; // events have come before others that stand before them
+  };
+  static position_in position_of(const view &v, const script::path &p) {
+    return std::bit_cast<position_in>(v.words[p.level]);
   }
 
   void happen(const view &v, std::uint32_t path, std::uint32_t event, picoseconds now) {
     const script::path &p = v.s.paths[path];
-    std::uint64_t *const words = v.words + state::first_path + path * state::path_words;
-    const auto level = static_cast<std::uint32_t>(words[state::level]);
-    if (event != level) {
+    position_in at = position_of(v, p);
+    if (event != at.level) {
       v.words[p.came + event / 64] |= std::uint64_t{1} << event % 64;
+      at.ahead = 1;
+      v.words[p.level] = std::bit_cast<std::uint64_t>(at);
       return;
     }
-    proceed(v, path, after(v, p, level), static_cast<std::uint32_t>(words[state::level] >> 32),
-            std::max(now, words[state::time]));
+    raise(v, p, at);
+    proceed(v, p, at, p.time != 0 ? std::max(now, v.words[p.time]) : now);
   }
 
-  // The level once its next event has come, as those after it may have.
-  [[nodiscard]] static std::uint32_t after(const view &v, const script::path &p,
-                                           std::uint32_t level) {
-    do
-      ++level;
-    while (came(v, p, level));
-    return level;
+  // Once its next event has come, as those after it may have.
+  static void raise(const view &v, const script::path &p, position_in &at) {
+    ++at.level;
+    if (at.ahead != 0)
+      while (at.level < p.events && (v.words[p.came + at.level / 64] >> at.level % 64 & 1) != 0)
+        ++at.level;
   }
 
   // Does what has become possible.
-  void proceed(const view &v, std::uint32_t path, std::uint32_t level, std::uint32_t next,
-               picoseconds now) {
-    const script::path &p = v.s.paths[path];
+  void proceed(const view &v, const script::path &p, position_in at, picoseconds now) {
     picoseconds combined = 0;
-    while (next < p.end && v.s.actions[next].need <= level) {
-      const action &a = v.s.actions[next++];
+    while (at.next < p.end && v.s.actions[at.next].need <= at.level) {
+      const action &a = v.s.actions[at.next++];
       if (a.what == action::kind::combine) {
         combined = combine(v, now, a.size);
       } else if (a.what == action::kind::combined) {
         now = std::max(triggered ? now + cost_.fire : now, combined);
         combined = 0;
-        level = after(v, p, level);
+        raise(v, p, at);
       } else {
         act(v, a, now);
       }
     }
-    std::uint64_t *const words = v.words + state::first_path + path * state::path_words;
-    words[state::time] = now;
-    words[state::level] = std::uint64_t{next} << 32 | level;
+    if (p.time != 0)
+      v.words[p.time] = now;
+    v.words[p.level] = std::bit_cast<std::uint64_t>(at);
     v.words[state::done] = std::max(v.words[state::done], now);
   }
 
@@ -301,15 +305,13 @@ private:
 
   void expect_complete(const view &v, std::uint32_t rank, std::uint32_t path) const {
     const script::path &p = v.s.paths[path];
-    const std::uint64_t packed =
-        v.words[state::first_path + path * state::path_words + state::level];
-    const auto level = static_cast<std::uint32_t>(packed);
-    if (level == p.events && packed >> 32 == p.end)
+    const position_in at = position_of(v, p);
+    if (at.level == p.events && at.next == p.end)
       return;
     for (std::uint32_t i = 0; i < v.p.channels.size(); ++i) {
       const part::channel &c = v.p.channels[i];
       for (std::uint32_t k = 0; c.path == path && k < c.received; ++k)
-        if (v.s.arrival_of[c.first_received + k] == level)
+        if (v.s.arrival_of[c.first_received + k] == at.level)
           throw error("rank " + std::to_string(rank) + " waits for message " +
                       std::to_string(k + 1) + " of rank " +
                       std::to_string(cast_.link_of(rank, i).peer) +

@@ -4,6 +4,7 @@
 #include "collc/lang/error.h"
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include <fmt/format.h>
@@ -49,6 +50,9 @@ void check(const loggops &how) {
   check_range("gap per byte (G)", how.gap_per_byte, 0, most_ns_per_byte, "ns");
   check_range("overhead per byte (O)", how.overhead_per_byte, 0, most_ns_per_byte, "ns");
   check_range("fire (F)", how.fire, 0, most_ns, "ns");
+  if (how.rendezvous < 0)
+    throw error(fmt::format("rendezvous (S) is {}; allowed: 0 to {} bytes", how.rendezvous,
+                            std::numeric_limits<std::int64_t>::max()));
 }
 
 costs::costs(const loggops &how, const message_sizes &sizes)

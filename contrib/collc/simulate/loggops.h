@@ -42,13 +42,13 @@ namespace collc {
 
 // As the user gives them: ns, ns per byte, bytes.
 struct loggops {
-  double latency = 1000;            // L
-  double overhead = 300;            // o
-  double gap = 100;                 // g
-  double gap_per_byte = 0.08;       // G
-  double overhead_per_byte = 0.04;  // O
-  std::uint64_t rendezvous = 65536; // S
-  double fire = 100;                // F
+  double latency = 1000;           // L
+  double overhead = 300;           // o
+  double gap = 100;                // g
+  double gap_per_byte = 0.08;      // G
+  double overhead_per_byte = 0.04; // O
+  std::int64_t rendezvous = 65536; // S
+  double fire = 100;               // F
 };
 
 using picoseconds = std::uint64_t; // since all ranks started, or a duration

@@ -190,16 +190,23 @@ private:
   std::set<std::int64_t> told_;
 };
 
-void lay_out(script &s, std::uint32_t received) {
+void lay_out(script &s, std::size_t channels, std::uint32_t received, bool starts_late) {
   constexpr auto words = [](std::uint32_t bits) { return (bits + 63) / 64; };
-  s.words = state::first_path + static_cast<std::uint32_t>(s.paths.size()) * state::path_words;
+  const auto has = [&](action::kind what) {
+    return std::ranges::find(s.actions, what, &action::what) != s.actions.end();
+  };
+  s.words = state::others;
+  const auto take = [&](std::uint32_t n) { return std::exchange(s.words, s.words + n); };
+  if (has(action::kind::post))
+    s.posted = take(words(received));
+  for (auto &path : s.paths)
+    path.level = take(1);
+  s.links = take(static_cast<std::uint32_t>(channels));
+  const bool timed = starts_late || has(action::kind::combined);
   for (auto &path : s.paths) {
-    path.came = s.words;
-    s.words += words(path.events);
+    path.time = timed ? take(1) : 0;
+    path.came = take(words(path.events));
   }
-  s.posted = s.words;
-  if (std::ranges::find(s.actions, action::kind::post, &action::what) != s.actions.end())
-    s.words += words(received);
 }
 
 template <typename Pieces> std::uint64_t bytes_of_all(const Pieces &pieces) {
@@ -221,6 +228,10 @@ std::uint32_t message_lists::number(std::vector<std::uint64_t> list) {
 
 part part_maker::make(const rank_program &p, const std::vector<channel_key> &channels) {
   part out;
+  out.start = bytes_of_all(p.start);
+  out.finish = bytes_of_all(p.finish);
+  out.start_size = sizes_.number(out.start);
+  out.finish_size = sizes_.number(out.finish);
   const channel_numbers numbers(channels);
   out.channels.resize(channels.size());
   std::vector<std::vector<std::uint64_t>> sent(channels.size()), received(channels.size());
@@ -253,20 +264,16 @@ part part_maker::make(const rank_program &p, const std::vector<channel_key> &cha
       s.ready_of.assign(all_sent, script::none);
     for (const auto &path : p.paths)
       path_script(p, path, out, numbers, sizes_, rendezvous_, how, s).run();
-    lay_out(s, all_received);
+    lay_out(s, channels.size(), all_received, out.start > 0);
   };
   if (triggered_) {
     for (const auto &path : p.paths)
-      out.counts.push_back(p.ready == readiness::never && how_.counted_writes &&
-                           tank_plan(p, path, how_).counts());
+      out.counts.push_back(tank_plan(p, path, how_).counts() && p.ready == readiness::never &&
+                           how_.counted_writes);
     write(progress::triggered, out.triggered);
   }
   if (driven_)
     write(progress::driven, out.driven);
-  out.start = bytes_of_all(p.start);
-  out.finish = bytes_of_all(p.finish);
-  out.start_size = sizes_.number(out.start);
-  out.finish_size = sizes_.number(out.finish);
   return out;
 }
 

@@ -45,14 +45,17 @@ struct script {
   struct path {
     std::uint32_t events = 0;
     std::uint32_t begin = 0, end = 0; // of the actions
-    std::uint32_t came = 0;           // words: the first one of a bit for each event
+    // Words of the state: how far it is; when it was there, where copies or combinations may make
+    // that later than when the next event comes (0: none); the first one of a bit for each event.
+    std::uint32_t level = 0, time = 0, came = 0;
   };
   std::vector<path> paths;
   std::vector<action> actions; // of each path by what they need
   // Which event of the path it is that a message comes, or that it may be sent.
   std::vector<std::uint32_t> arrival_of, ready_of; // by channels: see part
-  std::uint32_t posted = 0; // words: the first one of a bit for each message that is received
-  std::uint32_t words = 0;  // of 64 bits, which a rank's state takes
+  // Words of the state: the first one of a bit for each message that is received; of the links; and
+  // how many there are.
+  std::uint32_t posted = 0, links = 0, words = 0;
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 };
 
@@ -73,12 +76,10 @@ struct part {
   }
 };
 
-// A rank's state: words of it. The first one is the number of its part.
+// A rank's state: words of 64 bits, of which these are the first ones. What is needed for most
+// messages comes first, and a script says where.
 struct state {
-  enum : std::uint32_t { part, send_free, receive_free, cpu_free, done, first_path };
-  // Of each path: when its last event came; how many of the first events have come, and which
-  // action is next.
-  enum : std::uint32_t { time, level, path_words };
+  enum : std::uint32_t { part, send_free, receive_free, cpu_free, done, others };
 };
 
 // Messages in either direction: what has to be the same at both ends.

@@ -29,7 +29,8 @@ simulated summary_of(run_result r) {
 
 simulation simulate(const compiler &c, const loggops &how, bool triggered, bool driven) {
   check(how);
-  const cast all(c.source(), c.asked(), c.how(), how.rendezvous, triggered, driven);
+  const cast all(c.source(), c.asked(), c.how(), static_cast<std::uint64_t>(how.rendezvous),
+                 triggered, driven);
   const costs cost(how, all.sizes());
   const auto run_as = [&](progress p) { return summary_of(run(all, cost, p)); };
   simulation out;

@@ -15,20 +15,23 @@ void sort_by_receiver(std::vector<Entry> &all, std::vector<Entry> &room, std::ui
   const auto before = [](const Entry &a, const Entry &b) {
     return a.to != b.to ? a.to < b.to : a.order() < b.order();
   };
-  constexpr std::size_t few = 1024;
+  constexpr std::size_t few = 64, many = 4096;
+  if (std::ranges::is_sorted(all, before))
+    return;
   if (all.size() < few) {
-    if (!std::ranges::is_sorted(all, before))
-      std::ranges::sort(all, before);
+    std::ranges::sort(all, before);
     return;
   }
-  constexpr unsigned digit = 11; // bits
+  constexpr unsigned most = 11;
+  const unsigned digit = all.size() < many ? 8 : most; // bits
   room.resize(all.size());
   for (unsigned low = 0; (end - 1) >> low != 0; low += digit) {
-    std::array<std::uint32_t, (1U << digit) + 1> begin{};
-    const auto digit_of = [low](const Entry &e) { return e.to >> low & ((1U << digit) - 1); };
+    std::array<std::uint32_t, (1U << most) + 1> begin;
+    std::fill_n(begin.begin(), (1U << digit) + 1, 0);
+    const auto digit_of = [=](const Entry &e) { return e.to >> low & ((1U << digit) - 1); };
     for (const Entry &e : all)
       ++begin[digit_of(e) + 1];
-    for (std::size_t i = 1; i < begin.size(); ++i)
+    for (std::size_t i = 1; i <= 1U << digit; ++i)
       begin[i] += begin[i - 1];
     for (const Entry &e : all)
       room[begin[digit_of(e)]++] = e;

@@ -17,7 +17,7 @@ using namespace collc;
 namespace {
 
 // In whole ns, so that sums are exact: L, o, g, G, O, S, F.
-constexpr loggops plain{1000, 300, 100, 2, 1, 1u << 20, 50};
+constexpr loggops plain{1000, 300, 100, 2, 1, 1 << 20, 50};
 constexpr picoseconds L = 1000'000, o = 300'000, g = 100'000, G = 2000, O = 1000, F = 50'000;
 
 request of_bytes(std::int64_t bytes) {
@@ -157,6 +157,19 @@ static void simulate__combinations_and_copies(void **) {
   assert_int_equal(s.driven->messages, 0);
 }
 
+// Told that it may send while it still copies: nothing leaves before it has started.
+static void simulate__who_starts_late(void **) {
+  unit::compiled c(unit::text("collective scatter ready early if rank == 0 { start copy "
+                              "input[0 : 2 * bytes] to input[0] round 1 { send 1 input[0 : bytes] "
+                              "to output[0] } } else { round 1 { recv 0 output[0 : bytes] } }"),
+                   2, {}, of_bytes(1001));
+  const picoseconds copied = 2001 * O, told = o + F + L;
+  assert_true(copied + o > told); // else this shows nothing
+  const picoseconds gone = copied + o + F + (1000 * G + g);
+  expect_times(simulate(*c, plain), gone + L,
+               copied + (o + 1000 * O) + L + 1000 * G + o + 1000 * O);
+}
+
 static void simulate__nobody_to_talk_to(void **) {
   for (const auto &b : builtins()) {
     const simulation s = simulated_as(std::string(b.name), 1);
@@ -230,7 +243,7 @@ loggops random_model() {
   how.gap = random_ns();
   how.gap_per_byte = *rc::gen::inRange(0, 300) / 100.0;
   how.overhead_per_byte = *rc::gen::inRange(0, 300) / 100.0;
-  how.rendezvous = *rc::gen::element<std::uint64_t>(0, 2, 100, 1000, 1u << 30);
+  how.rendezvous = *rc::gen::element<std::int64_t>(0, 2, 100, 1000, 1 << 30);
   how.fire = random_ns();
   return how;
 }
@@ -242,6 +255,32 @@ void expect_as_slow(unit::compiled &c, const loggops &how) {
 }
 
 } // namespace
+
+// Loops whose first turn tells of all: for the ranks that run them with the same values.
+static void simulate__loops_of_ranks_that_are_not_alike(void **) {
+  const char *const texts[] = {
+      // The same statements with other sizes, by a variable from outside.
+      "for t in 0 .. 1 { if rank / 2 == t { for i in 0 .. 3 { let size = i * 8 + t * 100 "
+      "round 1 + i { if rank % 2 == 0 { send rank + 1 s[0 : size] } else { recv rank - 1 s[0 : "
+      "size] } } } } }",
+      // Other numbers of turns.
+      "let turns = 2 + rank / 2 for i in 1 .. turns { round i { if rank % 2 == 0 { send rank + 1 "
+      "s[0 : i * 10] } else { recv rank - 1 s[0 : i * 10] } } }",
+      // An inner loop, a peer that changes, backwards.
+      "for i in 3 .. 1 step -1 { for k in 1 .. 3 { round 10 - 3 * i + k { send (rank + k) % ranks "
+      "s[0 : i * k * 50] recv (rank - k) % ranks s[0 : i * k * 50] } } }",
+      "for i in 1 .. 3 { round i { send (rank + i) % ranks s[0 : i] recv (rank - i) % ranks s[0 : "
+      "i] } }"};
+  for (const char *const text : texts) {
+    lowering how;
+    how.raise_for_branches = false;
+    unit::compiled c(
+        unit::text(std::string("collective allgather ready once scratch s[1000] ") + text), 4, how);
+    const simulation s = simulate(*c, plain);
+    assert_true(s.triggered->done == unit::slow_triggered(*c, plain));
+    assert_true(s.driven->done == unit::slow_driven(*c, plain));
+  }
+}
 
 static void simulate__is_as_the_plain_model_says(void **) {
   assert_true(rc::check("random texts", [] {
@@ -333,7 +372,7 @@ static void simulate__says_what_it_found(void **) {
                     "messages             8           8\n");
   const auto json = simulation_json(*c, plain, s);
   assert_true(json["triggered"]["time_ns"] == 2400.0 && json["driven"]["messages"] == 8);
-  assert_true(json["model"]["rendezvous_bytes"] == 1u << 20);
+  assert_true(json["model"]["rendezvous_bytes"] == 1 << 20);
   const simulation one = simulate(*c, plain, true, false);
   assert_false(simulation_json(*c, plain, one).contains("driven"));
   unit::expect_part(simulation_text(*c, plain, one), "ns           triggered\n");
@@ -346,7 +385,9 @@ static const CMUnitTest cases[] = {cmocka_unit_test(simulate__barrier_of_a_power
                                    cmocka_unit_test(simulate__ring_allgather),
                                    cmocka_unit_test(simulate__rendezvous),
                                    cmocka_unit_test(simulate__combinations_and_copies),
+                                   cmocka_unit_test(simulate__who_starts_late),
                                    cmocka_unit_test(simulate__nobody_to_talk_to),
+                                   cmocka_unit_test(simulate__loops_of_ranks_that_are_not_alike),
                                    cmocka_unit_test(simulate__is_as_the_plain_model_says),
                                    cmocka_unit_test(simulate__built_in_is_as_the_plain_model_says),
                                    cmocka_unit_test(simulate__refuses),

@@ -208,7 +208,7 @@ private:
   using message_key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::uint32_t>;
 
   [[nodiscard]] bool by_rendezvous(std::uint64_t bytes) const {
-    return std::max<std::uint64_t>(bytes, 1) >= how_.rendezvous;
+    return std::max<std::uint64_t>(bytes, 1) >= static_cast<std::uint64_t>(how_.rendezvous);
   }
   [[nodiscard]] std::uint64_t on_wire(const message &m) const override {
     return m.kind == request || m.kind == answer ? 1 : m.size;
