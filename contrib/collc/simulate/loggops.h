@@ -5,9 +5,9 @@
 //
 // A message of s bytes; one of none, and each signal, counts as one of 1 byte:
 //
-//     leave  = max(ready, the sender's port free)       that port is then free at leave + g +
-//     (s-1)G come   = max(leave + L, the receiver's port free) that port is then free at come + g +
-//     (s-1)G there  = come + (s-1)G
+//     leave = max(ready, sending port free)         and it is free at leave + g + (s-1)G
+//     come  = max(leave + L, receiving port free)   and it is free at come + g + (s-1)G
+//     there = come + (s-1)G
 //
 // Ports are two for each rank, one that sends and one that receives; the network itself is never
 // full. A port takes messages in the order in which they reach it; of those that reach a receiver
@@ -17,8 +17,9 @@
 // ready F after its counter has reached its threshold, or after the works have been queued. What is
 // `there` raises the counter at once. Works that become ready together leave in the order of
 // `collc table`. Messages are those of the works: data, what says that they may come (RTR), and
-// what says that they are there (RTE). A combination of the rank's own buffers takes the sending
-// port like a message, and is done after (s-1)G.
+// what says that they are there (RTE); raising the level for a branch, and FIN, take no time. A
+// combination of the rank's own buffers takes the sending port like a message, and is done after
+// (s-1)G; what tells so takes F.
 //
 // CPU-driven: the CPU calls sends and receives, one after the other: each takes o + (s-1)O. It
 // handles messages in the order in which they are there, and begins at once what each of them makes
