@@ -83,7 +83,7 @@ cast::cast(const algorithm &a, const request &q, const lowering &how, std::uint6
 }
 
 std::vector<channel_key> cast::add_ranks(const algorithm &a, const request &q) {
-  constexpr std::size_t most_channels = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::size_t most_channels = std::numeric_limits<std::int32_t>::max(); // see link
   const uniform_loops loops(a);
   std::vector<channel_key> keys; // as links_
   std::unordered_map<std::vector<std::int64_t>, std::uint32_t, shape_hash> known;

@@ -6,7 +6,6 @@
 #include "collc/simulate/part.h"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace collc {

@@ -37,8 +37,12 @@ std::uint32_t message_sizes::number(std::uint64_t bytes) {
   if (bytes == 0)
     bytes = 1;
   const auto [at, fresh] = numbers_.try_emplace(bytes, static_cast<std::uint32_t>(bytes_.size()));
-  if (fresh)
+  if (fresh) {
+    if (bytes_.size() == most)
+      throw limit_error(fmt::format(
+          "messages have more than {} sizes; a simulation has at most that many", most));
     bytes_.push_back(bytes);
+  }
   return at->second;
 }
 

@@ -35,7 +35,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -57,10 +56,12 @@ using picoseconds = std::uint64_t; // since all ranks started, or a duration
 // Sizes of messages, by number.
 class message_sizes {
 public:
-  std::uint32_t number(std::uint64_t bytes); // of none: that of 1 byte
+  // Of none: that of 1 byte. Throws limit_error.
+  std::uint32_t number(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t bytes(std::uint32_t number) const { return bytes_[number]; }
   [[nodiscard]] const std::vector<std::uint64_t> &all() const { return bytes_; }
   static constexpr std::uint32_t signal = 0; // the number of 1 byte
+  static constexpr std::uint32_t most = 1U << 24;
 
 private:
   std::vector<std::uint64_t> bytes_ = {1};

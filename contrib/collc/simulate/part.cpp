@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "collc/simulate/part.h"
 
+#include "collc/lang/error.h"
 #include "collc/lower/plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -13,17 +15,17 @@ namespace collc {
 
 namespace {
 
-std::uint64_t bytes_of(const sending &s) {
+std::uint64_t bytes_of(const std::vector<piece> &pieces) {
   std::uint64_t bytes = 0;
-  for (const piece &p : s.pieces)
+  for (const piece &p : pieces)
     bytes += p.from.length;
   return bytes;
 }
 
-std::uint64_t bytes_of(const receiving &r) {
+std::uint64_t bytes_of(const std::vector<range> &places) {
   std::uint64_t bytes = 0;
-  for (const range &p : r.places)
-    bytes += p.length;
+  for (const range &r : places)
+    bytes += r.length;
   return bytes;
 }
 
@@ -69,6 +71,11 @@ public:
     path.begin = static_cast<std::uint32_t>(out_.actions.size());
     for (const made &m : made_)
       out_.actions.push_back(m.what);
+    constexpr std::size_t most_actions = std::numeric_limits<std::int32_t>::max();
+    if (out_.actions.size() > most_actions)
+      throw limit_error("rank " + std::to_string(p_.rank) + " does " +
+                        std::to_string(out_.actions.size()) + " things; a simulation has at most " +
+                        std::to_string(most_actions) + " for each");
     path.end = static_cast<std::uint32_t>(out_.actions.size());
     out_.paths.push_back(path);
   }
@@ -125,7 +132,7 @@ private:
 
   void receive(const receiving &r) {
     const bool told = triggered_ ? r.has_data && p_.ready != readiness::never
-                                 : std::max<std::uint64_t>(bytes_of(r), 1) >= rendezvous_;
+                                 : std::max<std::uint64_t>(bytes_of(r.places), 1) >= rendezvous_;
     const bool once = p_.ready == readiness::once;
     if (!told || (triggered_ && once && !told_.insert(r.peer).second))
       return;
@@ -134,7 +141,7 @@ private:
     put(need, {triggered_ && once ? 0 : r.round, event_kind::ready}, urgency::signal,
         {.channel = numbers_(r.peer, path_.number),
          .number = r.ordinal,
-         .size = triggered_ ? message_sizes::signal : sizes_.number(bytes_of(r)),
+         .size = triggered_ ? message_sizes::signal : sizes_.number(bytes_of(r.places)),
          .what = triggered_ ? action::kind::tell_ready : action::kind::post});
   }
 
@@ -146,7 +153,7 @@ private:
     const position at{s.round, event_kind::arrival};
     action a{.channel = numbers_(s.peer, path_.number), .number = s.ordinal};
     if (!triggered_ || !s.has_data) {
-      const std::uint64_t bytes = std::max<std::uint64_t>(bytes_of(s), 1);
+      const std::uint64_t bytes = std::max<std::uint64_t>(bytes_of(s.pieces), 1);
       a.size = sizes_.number(bytes);
       a.what = !triggered_ && bytes >= rendezvous_ ? action::kind::request : action::kind::send;
       put(need, at, urgency::signal, a);
@@ -209,13 +216,6 @@ void lay_out(script &s, std::size_t channels, std::uint32_t received, bool start
   }
 }
 
-template <typename Pieces> std::uint64_t bytes_of_all(const Pieces &pieces) {
-  std::uint64_t bytes = 0;
-  for (const piece &p : pieces)
-    bytes += p.from.length;
-  return bytes;
-}
-
 } // namespace
 
 std::uint32_t message_lists::number(std::vector<std::uint64_t> list) {
@@ -228,8 +228,8 @@ std::uint32_t message_lists::number(std::vector<std::uint64_t> list) {
 
 part part_maker::make(const rank_program &p, const std::vector<channel_key> &channels) {
   part out;
-  out.start = bytes_of_all(p.start);
-  out.finish = bytes_of_all(p.finish);
+  out.start = bytes_of(p.start);
+  out.finish = bytes_of(p.finish);
   out.start_size = sizes_.number(out.start);
   out.finish_size = sizes_.number(out.finish);
   const channel_numbers numbers(channels);
@@ -240,12 +240,12 @@ part part_maker::make(const rank_program &p, const std::vector<channel_key> &cha
     for (const auto &s : path.sends) {
       const std::uint32_t c = numbers(s.peer, path.number);
       out.channels[c].path = i;
-      sent[c].push_back(message_lists::word(s.has_data, bytes_of(s)));
+      sent[c].push_back(message_lists::word(s.has_data, bytes_of(s.pieces)));
     }
     for (const auto &r : path.receives) {
       const std::uint32_t c = numbers(r.peer, path.number);
       out.channels[c].path = i;
-      received[c].push_back(message_lists::word(r.has_data, bytes_of(r)));
+      received[c].push_back(message_lists::word(r.has_data, bytes_of(r.places)));
     }
   }
   std::uint32_t all_sent = 0, all_received = 0;

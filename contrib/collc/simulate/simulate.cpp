@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <future>
+#include <system_error>
+#include <utility>
 
 namespace collc {
 
@@ -25,6 +27,16 @@ simulated summary_of(run_result r) {
   return out;
 }
 
+// In a thread, if there can be one; else when it is asked for.
+template <typename Run> std::future<simulated> start(bool in_thread, Run run) {
+  if (in_thread)
+    try {
+      return std::async(std::launch::async, run);
+    } catch (const std::system_error &) { // no more threads
+    }
+  return std::async(std::launch::deferred, run);
+}
+
 } // namespace
 
 simulation simulate(const compiler &c, const loggops &how, bool triggered, bool driven) {
@@ -36,8 +48,7 @@ simulation simulate(const compiler &c, const loggops &how, bool triggered, bool 
   simulation out;
   std::future<simulated> beside;
   if (triggered)
-    beside = std::async(driven ? std::launch::async : std::launch::deferred, run_as,
-                        progress::triggered);
+    beside = start(driven, [&] { return run_as(progress::triggered); });
   if (driven)
     out.driven = run_as(progress::driven);
   if (triggered)
