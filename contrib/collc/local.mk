@@ -14,6 +14,7 @@ collc_sources = \
 	contrib/collc/check/world.cpp contrib/collc/check/world.h \
 	contrib/collc/ir/evaluate.cpp contrib/collc/ir/evaluate.h \
 	contrib/collc/ir/expand.cpp contrib/collc/ir/expand.h \
+	contrib/collc/ir/interpreter.cpp contrib/collc/ir/interpreter.h \
 	contrib/collc/ir/rank_program.h \
 	contrib/collc/ir/request.h \
 	contrib/collc/lang/ast.h \
@@ -35,7 +36,17 @@ collc_sources = \
 	contrib/collc/report/names.cpp contrib/collc/report/names.h \
 	contrib/collc/report/program.cpp contrib/collc/report/program.h \
 	contrib/collc/report/resources.cpp contrib/collc/report/resources.h \
-	contrib/collc/report/table.cpp contrib/collc/report/table.h
+	contrib/collc/report/simulation.cpp contrib/collc/report/simulation.h \
+	contrib/collc/report/table.cpp contrib/collc/report/table.h \
+	contrib/collc/simulate/cast.cpp contrib/collc/simulate/cast.h \
+	contrib/collc/simulate/engine.cpp contrib/collc/simulate/engine.h \
+	contrib/collc/simulate/loggops.cpp contrib/collc/simulate/loggops.h \
+	contrib/collc/simulate/outline.cpp contrib/collc/simulate/outline.h \
+	contrib/collc/simulate/part.cpp contrib/collc/simulate/part.h \
+	contrib/collc/simulate/simulate.cpp contrib/collc/simulate/simulate.h \
+	contrib/collc/simulate/sort_by_receiver.h \
+	contrib/collc/simulate/uniform_loops.cpp contrib/collc/simulate/uniform_loops.h \
+	contrib/collc/simulate/window_queue.h
 
 # In the order of their names, by which they are found.
 collc_algorithms = \
@@ -89,7 +100,8 @@ bin_PROGRAMS += contrib/collc/collc
 contrib_collc_collc_CPPFLAGS = $(collc_cppflags)
 contrib_collc_collc_SOURCES = \
 	contrib/collc/command/collc.cpp \
-	contrib/collc/command/options.cpp contrib/collc/command/options.h
+	contrib/collc/command/options.cpp contrib/collc/command/options.h \
+	contrib/collc/command/simulation.cpp contrib/collc/command/simulation.h
 contrib_collc_collc_LDADD = $(collc_libs)
 
 include_HEADERS = contrib/collc/collc.h

@@ -4,11 +4,13 @@
 #include "collc/check/check.h"
 #include "collc/check/reuse.h"
 #include "collc/command/options.h"
+#include "collc/command/simulation.h"
 #include "collc/lang/builtin.h"
 #include "collc/report/goal.h"
 #include "collc/report/graph.h"
 #include "collc/report/program.h"
 #include "collc/report/resources.h"
+#include "collc/report/simulation.h"
 #include "collc/report/table.h"
 #include "config.h"
 
@@ -37,6 +39,7 @@ public:
     declare_table();
     declare_resources();
     declare_check();
+    declare_simulate();
     declare_program();
     declare_drawings();
   }
@@ -152,6 +155,20 @@ private:
     return fmt::format("reuse: nothing found in {} epochs, {} states\n", reuse_.epochs, r.states);
   }
 
+  void declare_simulate() {
+    CLI::App *command = add_compiling(
+        "simulate", "how long it takes, triggered and driven by a CPU", [this](compiler &c) {
+          simulated_.finish();
+          const simulation s =
+              simulate(c, simulated_.model, simulated_.triggered(), simulated_.driven());
+          put(options_, options_.json ? simulation_json(c, simulated_.model, s).dump(2) + '\n'
+                                      : simulation_text(c, simulated_.model, s));
+          return 0;
+        });
+    simulated_.declare(*command);
+    add_json(command);
+  }
+
   void declare_program() {
     CLI::App *command =
         add_compiling("ir", "what a rank does, and what it waits for", [this](compiler &c) {
@@ -186,6 +203,7 @@ private:
   std::int64_t rank_ = 0;
   bool with_data_ = false;
   reuse_options reuse_{.epochs = 1};
+  simulation_options simulated_;
   std::string replay_;
   action chosen_;
 };

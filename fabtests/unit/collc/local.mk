@@ -16,4 +16,7 @@ unit_collc_sources = \
 	fabtests/unit/collc/program.cpp \
 	fabtests/unit/collc/resources.cpp \
 	fabtests/unit/collc/reuse.cpp \
+	fabtests/unit/collc/simulate.cpp \
+	fabtests/unit/collc/slow_simulation.cpp \
+	fabtests/unit/collc/slow_simulation.h \
 	fabtests/unit/collc/table.cpp
