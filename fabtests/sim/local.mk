@@ -59,6 +59,13 @@ sim_programs = \
 	fabtests/sim/semantics \
 	fabtests/sim/threads
 
+if ENABLE_COLLC
+sim_programs += fabtests/sim/collectives
+fabtests_sim_collectives_SOURCES = fabtests/sim/collectives.cpp contrib/collc/run/data.cpp
+fabtests_sim_collectives_CPPFLAGS = $(sim_cppflags) $(collc_cppflags)
+fabtests_sim_collectives_LDADD = libsim.la $(sim_libs) libcollc_parts.la
+endif
+
 # Each is made of the file of its name unless it says more.
 fabtests_sim_connections_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_connections_LDADD = libsim.la $(sim_libs)

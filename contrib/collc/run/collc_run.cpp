@@ -111,8 +111,8 @@ public:
     c.kind = kind_of(s.what);
     c.bytes = s.bytes;
     c.root = s.root;
-    c.in = data_.in();
-    c.out = data_.out();
+    c.in = data_.in().data();
+    c.out = data_.out().data();
     c.operation = "sum";
     c.type = "int64";
     c.algorithm = o.algorithm.c_str();

@@ -25,8 +25,8 @@ public:
   void fill(std::uint64_t epoch); // in, and out of a broadcast's root; out of others is cleared
   bool right(std::uint64_t epoch) const;
 
-  const void *in() const { return in_.data(); }
-  void *out() { return out_.data(); }
+  const std::vector<std::byte> &in() const { return in_; }
+  std::vector<std::byte> &out() { return out_; }
 
 private:
   struct block {            // of `bytes`
