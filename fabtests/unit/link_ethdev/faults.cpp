@@ -97,12 +97,13 @@ static void open__huge_pages_that_are_not_there(void **) {
 }
 
 static void open__wrong_eal_arguments(void **) {
-  run({}, {[](Host &) {
-        for (int attempt = 0; attempt < 2; ++attempt) // DPDK gives one chance only
-          check_fault(request("dpx0"), -EINVAL,
-                      {"FI_DPDKX_DEVICE", "FI_DPDKX_EAL_ARGS", "--no-such-option", "allowed"},
-                      {.eal_args = "--no-such-option"});
-      }});
+  for (const std::string wrong : {"--no-such-option", "-n 1 no-option"})
+    run({}, {[&](Host &) {
+          for (int attempt = 0; attempt < 2; ++attempt) // DPDK gives one chance only
+            check_fault(request("dpx0"), -EINVAL,
+                        {"FI_DPDKX_DEVICE", "FI_DPDKX_EAL_ARGS", wrong, "allowed"},
+                        {.eal_args = wrong});
+        }});
 }
 
 static void open__no_memory_for_so_many_packets(void **) {

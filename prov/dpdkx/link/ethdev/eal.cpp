@@ -78,9 +78,14 @@ int init_in_own_thread(const std::vector<std::string> &args, std::string &said) 
     for (const auto &arg : args)
       argv.push_back(const_cast<char *>(arg.c_str()));
     argv.push_back(nullptr);
-    if (rte_eal_init(static_cast<int>(args.size()), argv.data()) < 0)
-      result = rte_errno ? -rte_errno : -EINVAL;
+    const int taken = rte_eal_init(static_cast<int>(args.size()), argv.data());
     said = quiet.first_error();
+    if (taken < 0) {
+      result = rte_errno ? -rte_errno : -EINVAL;
+    } else if (static_cast<std::size_t>(taken) + 1 < args.size()) { // no options: DPDK leaves them
+      result = -EINVAL;
+      said = "'" + std::string(argv[static_cast<std::size_t>(taken) + 1]) + "' is no option";
+    }
   };
   if (const int rc = start_thread(starter, start, said))
     return rc;
