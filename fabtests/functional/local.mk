@@ -221,5 +221,8 @@ TESTS += $(functional_scripts)
 # check-tsan has of them those that call from several threads, or let the
 # provider have one of its own.
 functional_tsan = chains cntr deferred eq progress threads wait wait_set
+if ENABLE_COLLC
+functional_tsan += persistent
+endif
 tsan_tests += fabtests/functional/run
 tsan_programs += $(functional_tsan:%=fabtests/functional/%)
