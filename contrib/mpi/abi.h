@@ -34,12 +34,9 @@ using count_t = MPI_Count;
 using count_t = int;
 #endif
 
-#if defined(MPICH)
-// Of MPICH 4.0.2: Allgather_init, Gather_init and Scatter_init copy some of the data at init in
-// place of start; and waiting for a persistent collective that isn't active never ends.
-constexpr bool own_is_faulty = true;
-#else
-constexpr bool own_is_faulty = false;
-#endif
-
+// Faults of the MPIs' own persistent collectives, for which this library doesn't use those in place
+// of its own. MPICH 4.0.2: Allgather_init, Gather_init and Scatter_init copy some of the data at
+// init in place of start; to wait for a request that isn't active never ends; nor does a collective
+// that begins after a persistent message's request was freed. Open MPI 4.1.4: types that have been
+// freed after init are used.
 } // namespace coll

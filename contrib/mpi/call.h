@@ -38,7 +38,8 @@ struct side {
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
-// Collectives with one buffer (Bcast) have it in `receive`; Allreduce has its count and type in both.
+// Collectives with one buffer (Bcast) have it in `receive`; Allreduce has its count and type in
+// both.
 struct call {
   kind what;
   MPI_Comm comm;

@@ -119,7 +119,8 @@ std::shared_ptr<communicator> communicator::find(MPI_Comm comm) {
 std::vector<std::shared_ptr<communicator>> communicator::all() {
   const std::lock_guard lock(registry_mutex);
   auto found = registry;
-  std::sort(found.begin(), found.end(), [](const auto &a, const auto &b) { return a->id_ < b->id_; });
+  std::sort(found.begin(), found.end(),
+            [](const auto &a, const auto &b) { return a->id_ < b->id_; });
   return found;
 }
 

@@ -4,6 +4,7 @@
 #include "mpi/communicator.h"
 #include "mpi/error.h"
 #include "mpi/examine.h"
+#include "mpi/handle.h"
 #include "mpi/settings.h"
 #include "mpi/table.h"
 #include "mpi/ways.h"
@@ -19,15 +20,45 @@ namespace coll {
 
 namespace {
 
+// The MPI's own, for a call as the program made it.
+int own_init(const call &asked, MPI_Request *handle) {
+  const auto &[send, send_count, send_type] = asked.send;
+  const auto &[receive, receive_count, receive_type] = asked.receive;
+  const auto &[what, comm, info, s, r, root, op] = asked;
+  switch (what) {
+  case kind::barrier:
+    return COLL_OWN(Barrier_init)(comm, info, handle);
+  case kind::bcast:
+    return COLL_OWN_LARGE(Bcast_init)(receive, receive_count, receive_type, root, comm, info,
+                                      handle);
+  case kind::allgather:
+    return COLL_OWN_LARGE(Allgather_init)(send, send_count, send_type, receive, receive_count,
+                                          receive_type, comm, info, handle);
+  case kind::alltoall:
+    return COLL_OWN_LARGE(Alltoall_init)(send, send_count, send_type, receive, receive_count,
+                                         receive_type, comm, info, handle);
+  case kind::gather:
+    return COLL_OWN_LARGE(Gather_init)(send, send_count, send_type, receive, receive_count,
+                                       receive_type, root, comm, info, handle);
+  case kind::scatter:
+    return COLL_OWN_LARGE(Scatter_init)(send, send_count, send_type, receive, receive_count,
+                                        receive_type, root, comm, info, handle);
+  case kind::allreduce:
+    return COLL_OWN_LARGE(Allreduce_init)(send, receive, receive_count, receive_type, op, comm,
+                                          info, handle);
+  }
+  return MPI_ERR_INTERN;
+}
+
 // The verdict of all ranks.
 enum class vote : std::uint8_t { error, no, yes };
 
 vote all_vote(communicator &c, const finding &f, const call &asked) {
   const auto yes = [](bool b) { return static_cast<std::int64_t>(b ? 1 : 0); };
   // What all must say, and what must be alike: the least of a number and of its negative tell.
-  const std::array<std::int64_t, 5> alike{
-      static_cast<std::int64_t>(asked.what), static_cast<std::int64_t>(f.collective.bytes),
-      asked.root, f.operation.number, f.element.number};
+  const std::array<std::int64_t, 5> alike{static_cast<std::int64_t>(asked.what),
+                                          static_cast<std::int64_t>(f.collective.bytes), asked.root,
+                                          f.operation.number, f.element.number};
   std::array<std::int64_t, 2 + 2 * alike.size()> values{};
   values[0] = yes(f.error == MPI_SUCCESS);
   values[1] = yes(f.why_not.empty());
@@ -42,10 +73,6 @@ vote all_vote(communicator &c, const finding &f, const call &asked) {
     if (values[2 + 2 * i] != -values[3 + 2 * i])
       return vote::no;
   return values[1] != 0 ? vote::yes : vote::no;
-}
-
-bool repeats(kind k) {
-  return own_is_faulty && (k == kind::allgather || k == kind::gather || k == kind::scatter);
 }
 
 void say(const call &asked, const communicator &c, const std::string &way) {
@@ -74,8 +101,9 @@ std::string told(const finding &f, collc_rt_group *group, collc_rt_request *made
   collc_rt_request_info r{};
   r.size = sizeof r;
   collc_rt_request_query(made, &r);
-  return fmt::format("{}, {} bytes by {} over {}", g.mode == COLLC_RT_OFFLOAD ? "offload" : "function",
-                     f.collective.bytes, r.algorithm, g.provider);
+  return fmt::format("{}, {} bytes by {} over {}",
+                     g.mode == COLLC_RT_OFFLOAD ? "offload" : "function", f.collective.bytes,
+                     r.algorithm, g.provider);
 }
 
 // False: the runtime can't, on any rank; why_not tells.
@@ -94,33 +122,25 @@ bool init_by_runtime(const call &asked, const finding &f, const std::shared_ptr<
   }
   say(asked, *c, told(f, group, made));
   const auto r = std::make_shared<runtime_request>(c, made);
-  hand_out(make_handle(*c), r, handle);
+  hand_out(take_handle(c->own()), r, handle);
   return true;
 }
 
-int init_otherwise(const call &asked, const call &reduced, const std::shared_ptr<communicator> &c,
-                   MPI_Request *handle, const std::string &why) {
-  if (repeats(asked.what)) {
-    const auto r = std::make_shared<repeated_request>(c, reduced);
-    say(asked, *c, fmt::format("the MPI's non-blocking one, as {}", why));
-    hand_out(make_handle(*c), r, handle);
-    return MPI_SUCCESS;
-  }
-  const int code = own_init(asked, handle); // raises by itself
-  if (code != MPI_SUCCESS)
-    return code;
-  say(asked, *c, fmt::format("the MPI's own, as {}", why));
-  if (own_is_faulty)
-    enter(*handle, std::make_shared<own_request>(*handle));
-  return MPI_SUCCESS;
+void init_repeated(const call &reduced, const std::shared_ptr<communicator> &c, MPI_Request *handle,
+                   const std::string &why) {
+  const auto r = std::make_shared<repeated_request>(c, reduced);
+  say(reduced, *c, fmt::format("the MPI's non-blocking one, as {}", why));
+  hand_out(take_handle(c->own()), r, handle);
 }
 
-int init_on(const call &asked, bool inter, MPI_Request *handle) {
+void init_on(const call &asked, bool inter, MPI_Request *handle) {
   const auto c = communicator::of(asked.comm);
   const place at{c->rank(), c->ranks()};
   const call reduced = significant(asked, at);
-  if (inter)
-    return init_otherwise(asked, reduced, c, handle, "this is an intercommunicator");
+  if (inter) {
+    init_repeated(reduced, c, handle, "this is an intercommunicator");
+    return;
+  }
   const finding f = examine(reduced, at);
   std::string why = f.why_not;
   switch (all_vote(*c, f, reduced)) {
@@ -135,10 +155,10 @@ int init_on(const call &asked, bool inter, MPI_Request *handle) {
     break;
   case vote::yes:
     if (init_by_runtime(asked, f, c, handle, why))
-      return MPI_SUCCESS;
+      return;
     break;
   }
-  return init_otherwise(asked, reduced, c, handle, why);
+  init_repeated(reduced, c, handle, why);
 }
 
 } // namespace
@@ -153,36 +173,9 @@ int init(const call &asked, MPI_Request *handle) noexcept {
   return guarded(asked.comm, [&] {
     if (handle == nullptr)
       throw mpi_error{MPI_ERR_ARG};
-    return init_on(asked, inter != 0, handle);
+    init_on(asked, inter != 0, handle);
+    return MPI_SUCCESS;
   });
-}
-
-int own_init(const call &asked, MPI_Request *handle) {
-  const auto &[send, send_count, send_type] = asked.send;
-  const auto &[receive, receive_count, receive_type] = asked.receive;
-  const auto &[what, comm, info, s, r, root, op] = asked;
-  switch (what) {
-  case kind::barrier:
-    return COLL_OWN(Barrier_init)(comm, info, handle);
-  case kind::bcast:
-    return COLL_OWN_LARGE(Bcast_init)(receive, receive_count, receive_type, root, comm, info, handle);
-  case kind::allgather:
-    return COLL_OWN_LARGE(Allgather_init)(send, send_count, send_type, receive, receive_count,
-                                          receive_type, comm, info, handle);
-  case kind::alltoall:
-    return COLL_OWN_LARGE(Alltoall_init)(send, send_count, send_type, receive, receive_count,
-                                         receive_type, comm, info, handle);
-  case kind::gather:
-    return COLL_OWN_LARGE(Gather_init)(send, send_count, send_type, receive, receive_count,
-                                       receive_type, root, comm, info, handle);
-  case kind::scatter:
-    return COLL_OWN_LARGE(Scatter_init)(send, send_count, send_type, receive, receive_count,
-                                        receive_type, root, comm, info, handle);
-  case kind::allreduce:
-    return COLL_OWN_LARGE(Allreduce_init)(send, receive, receive_count, receive_type, op, comm, info,
-                                          handle);
-  }
-  return MPI_ERR_INTERN;
 }
 
 } // namespace coll

@@ -10,7 +10,4 @@ namespace coll {
 // MPI_*_init. Collective. MPI's code; errors have been raised.
 int init(const call &asked, MPI_Request *handle) noexcept;
 
-// The MPI's own, for a call as the program made it.
-int own_init(const call &asked, MPI_Request *handle);
-
 } // namespace coll

@@ -166,7 +166,8 @@ int MPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Sta
   });
 }
 
-int MPI_Waitsome(int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]) {
+int MPI_Waitsome(int count, MPI_Request handles[], int *done, int indices[],
+                 MPI_Status statuses[]) {
   return guarded(MPI_COMM_WORLD, [&] {
     mixed requests(count, handles);
     if (requests.none_known())
@@ -179,7 +180,8 @@ int MPI_Waitsome(int count, MPI_Request handles[], int *done, int indices[], MPI
   });
 }
 
-int MPI_Testsome(int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]) {
+int MPI_Testsome(int count, MPI_Request handles[], int *done, int indices[],
+                 MPI_Status statuses[]) {
   return guarded(MPI_COMM_WORLD, [&] {
     mixed requests(count, handles);
     if (requests.none_known())

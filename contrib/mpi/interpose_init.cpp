@@ -11,7 +11,8 @@ using namespace coll;
 extern "C" {
 
 int COLL_NAME(Barrier_init)(MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return init({.what = kind::barrier, .comm = comm, .info = info, .send = {}, .receive = {}}, request);
+  return init({.what = kind::barrier, .comm = comm, .info = info, .send = {}, .receive = {}},
+              request);
 }
 
 #define NAME(name) COLL_NAME(name)

@@ -4,6 +4,8 @@
 #include "mpi/abi.h"
 #include "mpi/communicator.h"
 #include "mpi/error.h"
+#include "mpi/handle.h"
+#include "mpi/ops.h"
 #include "mpi/settings.h"
 #include "mpi/table.h"
 
@@ -32,6 +34,7 @@ void end_all() {
       e.what->release(e.handle);
   for (const auto &c : communicator::all())
     c->end();
+  free_handles();
 }
 
 } // namespace
@@ -79,6 +82,13 @@ int MPI_Request_free(MPI_Request *handle) {
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   });
+}
+
+int MPI_Op_free(MPI_Op *op) {
+  if (op == nullptr || !frees_later(*op))
+    return PMPI_Op_free(op);
+  *op = MPI_OP_NULL;
+  return MPI_SUCCESS;
 }
 
 int MPI_Cancel(MPI_Request *handle) {

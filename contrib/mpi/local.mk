@@ -6,6 +6,7 @@ coll_sources = \
 	contrib/mpi/communicator.cpp contrib/mpi/communicator.h \
 	contrib/mpi/error.cpp contrib/mpi/error.h \
 	contrib/mpi/examine.cpp contrib/mpi/examine.h \
+	contrib/mpi/handle.cpp contrib/mpi/handle.h \
 	contrib/mpi/init.cpp contrib/mpi/init.h \
 	contrib/mpi/init_functions.inc \
 	contrib/mpi/interpose_complete.cpp \
@@ -14,6 +15,7 @@ coll_sources = \
 	contrib/mpi/interpose_others.cpp \
 	contrib/mpi/mixed.cpp contrib/mpi/mixed.h \
 	contrib/mpi/other_functions.inc \
+	contrib/mpi/ops.cpp contrib/mpi/ops.h \
 	contrib/mpi/progress.cpp contrib/mpi/progress.h \
 	contrib/mpi/reductions.cpp contrib/mpi/reductions.h \
 	contrib/mpi/request.cpp contrib/mpi/request.h \

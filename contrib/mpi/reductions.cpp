@@ -11,11 +11,11 @@ namespace coll {
 
 namespace {
 
-constexpr auto operations =
-    std::to_array<const char *>({"sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor"});
-constexpr auto elements = std::to_array<const char *>({"int8", "uint8", "int16", "uint16", "int32",
-                                                       "uint32", "int64", "uint64", "float", "double",
-                                                       "float_complex", "double_complex"});
+constexpr auto operations = std::to_array<const char *>(
+    {"sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor"});
+constexpr auto elements =
+    std::to_array<const char *>({"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
+                                 "uint64", "float", "double", "float_complex", "double_complex"});
 
 template <class List> named in(const List &list, std::string_view name) {
   const auto at = std::find(list.begin(), list.end(), name);

@@ -32,10 +32,4 @@ int request::raise(int code) const {
   return coll::raise(of_ ? of_->for_errors() : MPI_COMM_WORLD, code);
 }
 
-MPI_Request make_handle(communicator &of) {
-  MPI_Request handle = MPI_REQUEST_NULL;
-  check(PMPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, of.own(), &handle));
-  return handle;
-}
-
 } // namespace coll

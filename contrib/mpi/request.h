@@ -50,8 +50,4 @@ private:
   int code_ = MPI_SUCCESS;
 };
 
-// A request of the MPI's that is never started: what a program holds of a request of ours. Other
-// calls than those that this library defines see an inactive persistent request.
-MPI_Request make_handle(communicator &of);
-
 } // namespace coll

@@ -63,7 +63,8 @@ void agree_on_settings() {
     return;
   }
   if (rank == all[2])
-    fmt::print(stderr, "dpdkx-coll: {} is '{}'; allowed: off, offload, function, or unset. Taken as off\n",
+    fmt::print(stderr,
+               "dpdkx-coll: {} is '{}'; allowed: off, offload, function, or unset. Taken as off\n",
                mode_variable, text_of(mode_variable));
   else if (all[2] == INT_MAX && all[0] != -all[1] && rank == 0)
     fmt::print(stderr,

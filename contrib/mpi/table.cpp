@@ -40,7 +40,8 @@ std::vector<std::shared_ptr<request>> known(std::span<const MPI_Request> handles
   if (!any.load(std::memory_order_relaxed))
     return all;
   const std::shared_lock lock(mutex);
-  if (std::none_of(handles.begin(), handles.end(), [](MPI_Request h) { return requests.contains(h); }))
+  if (std::none_of(handles.begin(), handles.end(),
+                   [](MPI_Request h) { return requests.contains(h); }))
     return all;
   all.reserve(handles.size());
   for (const MPI_Request handle : handles)

@@ -38,7 +38,6 @@ public:
 private:
   int begin() override;
   bool poll(int &code) override;
-  void keep(MPI_Datatype &type) const;
 
   call asked_;
   int lane_;
