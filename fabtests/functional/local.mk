@@ -82,7 +82,8 @@ functional_programs = \
 
 if ENABLE_COLLC
 persistent_programs = fabtests/functional/persistent \
-	fabtests/functional/persistent_failures
+	fabtests/functional/persistent_failures \
+	fabtests/functional/persistent_use
 endif
 functional_persistent = fabtests/functional/persistent_scene.cpp fabtests/functional/persistent_scene.h
 persistent_cppflags = $(fabtests_cppflags) -I$(top_srcdir)/contrib
@@ -157,6 +158,13 @@ fabtests_functional_persistent_failures_CPPFLAGS = $(persistent_cppflags)
 fabtests_functional_persistent_failures_LDADD = $(persistent_libs)
 fabtests_functional_persistent_failures_SOURCES = \
 	fabtests/functional/persistent_failures.cpp $(functional_persistent)
+fabtests_functional_persistent_use_CPPFLAGS = $(persistent_cppflags)
+fabtests_functional_persistent_use_CFLAGS = $(AM_CFLAGS) -std=c99 -pedantic
+fabtests_functional_persistent_use_LDADD = $(persistent_libs)
+fabtests_functional_persistent_use_SOURCES = fabtests/functional/persistent_use.cpp \
+	fabtests/functional/allocations.cpp fabtests/functional/allocations.h \
+	fabtests/functional/persistent_c.c fabtests/functional/persistent_c.h \
+	$(functional_persistent)
 fabtests_functional_poll_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_poll_LDADD = $(functional_libs)
 fabtests_functional_progress_CPPFLAGS = $(fabtests_cppflags)

@@ -55,8 +55,8 @@ void expect_failure(const persistent_group &g, collc_rt_request *r) {
   int rc = 0;
   do
     rc = collc_rt_wait(r, 500);
-  while (rc == -FI_ETIMEDOUT && g.query().error == 0 && clock::now() - begin < limit);
-  if (rc >= 0 || g.query().error == 0)
+  while (rc == -FI_ETIMEDOUT && clock::now() - begin < limit);
+  if (rc >= 0 || rc == -FI_ETIMEDOUT || rc != g.query().error)
     fail(fmt::format(
         "wait for a dead peer returned {} after {} ms", describe(rc),
         std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - begin).count()));

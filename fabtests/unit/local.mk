@@ -14,6 +14,7 @@ include fabtests/unit/engine/local.mk
 include fabtests/unit/face/local.mk
 include fabtests/unit/link_ethdev/local.mk
 include fabtests/unit/collc/local.mk
+include fabtests/unit/collc_rt/local.mk
 
 unit_common = fabtests/unit/unit.h fabtests/unit/main.cpp
 unit_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/fabtests $(CMOCKA_CFLAGS)
@@ -89,6 +90,11 @@ unit_programs += fabtests/unit/test_collc
 fabtests_unit_test_collc_SOURCES = $(unit_common) $(unit_collc_sources)
 fabtests_unit_test_collc_CPPFLAGS = $(unit_cppflags) $(collc_cppflags)
 fabtests_unit_test_collc_LDADD = libcollc.la $(collc_libs) $(unit_libs)
+
+unit_programs += fabtests/unit/test_collc_rt
+fabtests_unit_test_collc_rt_SOURCES = $(unit_common) $(unit_collc_rt_sources)
+fabtests_unit_test_collc_rt_CPPFLAGS = $(unit_cppflags) $(collc_rt_cppflags)
+fabtests_unit_test_collc_rt_LDADD = libcollc_rt_parts.la $(collc_rt_libs) $(collc_libs) $(unit_libs)
 endif
 
 check_PROGRAMS += $(unit_programs)

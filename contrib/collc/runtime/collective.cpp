@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -115,7 +116,9 @@ collective_request read_collective(const collc_rt_collective *asked, std::int64_
   if (asked->size < sizeof *asked)
     fail(-FI_EINVAL, fmt::format("collc_rt_collective.size is {}; at least {} is needed",
                                  asked->size, sizeof *asked));
-  const int kind = static_cast<int>(asked->kind);
+  int kind = 0; // read as what it may be, not as what it should
+  static_assert(sizeof kind == sizeof asked->kind);
+  std::memcpy(&kind, &asked->kind, sizeof kind);
   if (kind < 0 || kind >= static_cast<int>(names.size()))
     fail(-FI_EINVAL, fmt::format("kind is {}; allowed: 0 to {}", kind, names.size() - 1));
   if ((asked->flags & COLLC_RT_STRICT_ORDER) != 0)

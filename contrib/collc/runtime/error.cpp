@@ -22,6 +22,11 @@ void fail_call(const char *name, long code) {
   fail(static_cast<int>(code), fmt::format("{}: {}", name, fi_strerror(static_cast<int>(-code))));
 }
 
+void fail_to_reach(std::int64_t rank, int error) {
+  fail(error == FI_ETIMEDOUT ? -FI_EHOSTUNREACH : -error,
+       fmt::format("rank {} can't be reached: {}", rank, fi_strerror(error)));
+}
+
 void remember(const std::string &text) noexcept {
   const std::size_t length = text.size() < sizeof last ? text.size() : sizeof last - 1;
   std::memcpy(last, text.data(), length);

@@ -4,6 +4,7 @@
 // interface turns it into its result.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <string>
@@ -25,6 +26,10 @@ inline void check_call(const char *name, long code) {
   if (code < 0)
     fail_call(name, code);
 }
+
+// A peer is dead, or as good as dead; error: a positive FI_E*. FI_ETIMEDOUT becomes
+// FI_EHOSTUNREACH, as it is what a wait says that may be repeated.
+[[noreturn]] void fail_to_reach(std::int64_t rank, int error);
 
 // collc_rt_error() of this thread.
 void remember(const std::string &text) noexcept;

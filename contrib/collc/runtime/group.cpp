@@ -53,21 +53,20 @@ void check_alike(const std::vector<introduction> &all) {
 } // namespace
 
 group::group(const exchange &e, options o) : exchange_(e), options_(std::move(o)) {
-  if (options_.mode != COLLC_RT_AUTO) {
-    open(options_.mode);
-    return;
-  }
-  try {
-    open(COLLC_RT_OFFLOAD);
-  } catch (const failure &) {
+  const bool choose = options_.mode == COLLC_RT_AUTO;
+  std::optional<failure> missing = open(choose ? COLLC_RT_OFFLOAD : options_.mode);
+  if (missing && choose) {
     // On all ranks: they have told each other.
     transport_.reset();
     fabric_.reset();
-    open(COLLC_RT_FUNCTION);
+    missing = open(COLLC_RT_FUNCTION);
   }
+  if (missing)
+    throw failure(*missing);
 }
 
-void group::open(collc_rt_mode mode) {
+// What some rank lacks for this mode, if anything; throws what no other mode would mend.
+std::optional<failure> group::open(collc_rt_mode mode) {
   mode_ = mode;
   introduction mine;
   mine.ranks = ranks();
@@ -92,13 +91,18 @@ void group::open(collc_rt_mode mode) {
   });
   const auto all = exchange_.gather(mine);
   check_alike(all);
-  exchange_.agree(all);
+  try {
+    exchange_.agree(all);
+  } catch (const failure &f) {
+    return f;
+  }
   std::vector<std::uint64_t> keys;
   for (const introduction &i : all) {
     fabric_->insert(std::span(i.name).first(i.name_length));
     keys.push_back(i.key);
   }
   transport_->meet(keys);
+  return std::nullopt;
 }
 
 group::~group() {
@@ -113,6 +117,7 @@ void group::make_leaving() {
   barrier.kind = COLLC_RT_BARRIER;
   barrier.algorithm = "barrier:dissemination";
   leaving_ = std::make_unique<request>(*this, &barrier);
+  run_barrier("reached each other");
 }
 
 void group::check() const {
@@ -204,7 +209,7 @@ void group::reap() noexcept {
 // Gives what has begun the time to end, and others to hear that this group has failed.
 void group::drain(milliseconds limit) noexcept {
   const auto end = clock::now() + limit;
-  while (clock::now() < end) {
+  while (fabric_->ep() != nullptr && clock::now() < end) {
     progress();
     const bool told = !failure_ || gone_ || transport_->alarm();
     if (told && transport_->idle() &&
@@ -214,25 +219,27 @@ void group::drain(milliseconds limit) noexcept {
   }
 }
 
-int group::leave(bool alone) {
-  int rc = 0;
-  if (leaving_ && !failure_ && !alone) {
-    rc = guarded([&] {
-      leaving_->start();
-      const auto end = clock::now() + options_.leave;
-      while (!leaving_->test()) {
-        progress();
-        drive_others(this);
-        if (clock::now() > end)
-          rt::fail(-FI_ETIMEDOUT,
-                   fmt::format("not all ranks have left the group within {} ms (leave_ms)",
-                               options_.leave.count()));
-        std::this_thread::yield();
-      }
-      gone_ = true;
-    });
+// Nobody else knows of this group yet, or any more: no lock is needed.
+void group::run_barrier(const char *what) {
+  leaving_->start();
+  const auto end = clock::now() + options_.leave;
+  while (!leaving_->test()) {
+    progress();
+    drive_others(this);
+    if (clock::now() > end)
+      rt::fail(-FI_ETIMEDOUT, fmt::format("not all ranks have {} within {} ms (leave_ms)", what,
+                                          options_.leave.count()));
+    std::this_thread::yield();
   }
-  return rc;
+}
+
+int group::leave(bool alone) {
+  if (failure_ || alone)
+    return 0;
+  return guarded([&] {
+    run_barrier("left the group");
+    gone_ = true;
+  });
 }
 
 void group::query(collc_rt_group_info &i) const {

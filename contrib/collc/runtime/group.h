@@ -61,7 +61,8 @@ public:
   // Waits for all ranks to leave, at most so long; see collc_rt_group_destroy().
   int leave(bool alone);
   [[nodiscard]] bool has_requests() const { return requests_ > (leaving_ ? 1u : 0u); }
-  // What all ranks start when they leave: the last thing that create does.
+  // What all ranks start when they leave, and once before: the last thing that create does. Each
+  // rank has then been reached by another, which notices if it is out of reach later.
   void make_leaving();
 
 private:
@@ -70,8 +71,9 @@ private:
     std::unique_ptr<runner> how; // goes first
   };
 
-  void open(collc_rt_mode);
+  std::optional<failure> open(collc_rt_mode);
   void fail(const failure &) noexcept;
+  void run_barrier(const char *what);
   void probe_when_due();
   void reap() noexcept;
   void drain(std::chrono::milliseconds limit) noexcept;

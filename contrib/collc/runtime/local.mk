@@ -27,15 +27,21 @@ collc_rt_sources = \
 collc_rt_cppflags = -I$(top_srcdir)/contrib -I$(top_srcdir)/include \
 	$(LIBFABRIC_CFLAGS) $(FMT_CFLAGS)
 
+collc_rt_libs = libcollc.la $(LIBFABRIC_LIBS) $(FMT_LIBS)
+
 if ENABLE_COLLC
+noinst_LTLIBRARIES += libcollc_rt_parts.la
+libcollc_rt_parts_la_CPPFLAGS = $(collc_rt_cppflags)
+libcollc_rt_parts_la_SOURCES = $(collc_rt_sources)
+
 lib_LTLIBRARIES += libcollc-rt.la
 libcollc_rt_la_CPPFLAGS = $(collc_rt_cppflags)
-libcollc_rt_la_SOURCES = contrib/collc/runtime/runtime.cpp \
-	contrib/collc/collc_runtime.h $(collc_rt_sources)
-libcollc_rt_la_LIBADD = libcollc.la $(LIBFABRIC_LIBS) $(FMT_LIBS)
+libcollc_rt_la_SOURCES = contrib/collc/runtime/runtime.cpp contrib/collc/collc_runtime.h
+libcollc_rt_la_LIBADD = libcollc_rt_parts.la $(collc_rt_libs)
 libcollc_rt_la_LDFLAGS = $(NO_LTO) -version-info 0 -Wl,-z,defs -Wl,--as-needed \
 	-Wl,--exclude-libs,ALL -export-symbols-regex '^collc_rt_'
 
 include_HEADERS += contrib/collc/collc_runtime.h
 nodist_pkgconfig_DATA += contrib/collc/collc-rt.pc
+dist_man_MANS += man/collc_runtime.3
 endif

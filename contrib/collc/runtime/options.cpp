@@ -3,6 +3,8 @@
 
 #include "collc/runtime/error.h"
 
+#include <cstring>
+
 #include <fmt/format.h>
 
 namespace collc::rt {
@@ -23,7 +25,9 @@ options read_options(const collc_rt_settings *settings) {
   if (settings->size < sizeof *settings)
     fail(-FI_EINVAL, fmt::format("collc_rt_settings.size is {}; at least {} is needed",
                                  settings->size, sizeof *settings));
-  const int mode = settings->mode;
+  int mode = 0; // read as what it may be, not as what it should
+  static_assert(sizeof mode == sizeof settings->mode);
+  std::memcpy(&mode, &settings->mode, sizeof mode);
   if (mode < COLLC_RT_AUTO || mode > COLLC_RT_FUNCTION)
     fail(-FI_EINVAL, fmt::format("collc_rt_settings.mode is {}; allowed: COLLC_RT_AUTO (0), "
                                  "COLLC_RT_OFFLOAD (1), COLLC_RT_FUNCTION (2)",

@@ -73,13 +73,15 @@ void plan::compile(const collective_request &asked, std::int64_t ranks, std::int
 
   char *message = nullptr;
   collc_compiler *opened = nullptr;
-  check_compiled(collc_open(name_.c_str(), &r, &opened, &message), message, name_);
+  const int opening = collc_open(name_.c_str(), &r, &opened, &message);
+  check_compiled(opening, message, name_);
   const std::unique_ptr<collc_compiler, compiler_closer> compiler(opened);
   if (std::strcmp(collc_collective(opened), name_of(asked.kind)) != 0)
     fail(-FI_EINVAL, fmt::format("algorithm {} is for {}; kind is {}", name_,
                                  collc_collective(opened), name_of(asked.kind)));
   collc_schedule *lowered = nullptr;
-  check_compiled(collc_lower(opened, rank, &lowered, &message), message, name_);
+  const int lowering = collc_lower(opened, rank, &lowered, &message);
+  check_compiled(lowering, message, name_);
   schedule_.reset(lowered);
   works_ = all_of(collc_works, lowered);
   tanks_ = all_of(collc_tanks, lowered);

@@ -68,38 +68,43 @@ void request::introduce(outcome own) {
   }
 }
 
+namespace {
+
+template <class T> std::byte *put(std::byte *at, const std::vector<T> &what) {
+  const auto bytes = std::as_bytes(std::span(what));
+  return std::ranges::copy(bytes, at).out;
+}
+
+template <class T> const std::byte *take(const std::byte *at, std::vector<T> &what) {
+  const auto bytes = std::as_writable_bytes(std::span(what));
+  std::copy_n(at, bytes.size(), bytes.begin());
+  return at + bytes.size();
+}
+
+} // namespace
+
 // All names, in as much room as the rank with most of them needs.
 void request::connect() {
-  const std::size_t tanks = most_tanks_, buffers = most_buffers_,
-                    size = tanks * sizeof(tank_name) + buffers * sizeof(buffer_name);
-  if (size == 0)
-    return runner_->connect(std::vector<runner_names>(static_cast<std::size_t>(group_.ranks())));
-  std::vector<std::byte> mine(size), all(size * static_cast<std::size_t>(group_.ranks()));
+  const auto ranks = static_cast<std::size_t>(group_.ranks());
   runner_names own = runner_->names();
-  const std::size_t given = own.tanks.size();
-  own.tanks.resize(tanks, {-1, {}});
-  own.buffers.resize(buffers);
-  std::memcpy(mine.data(), own.tanks.data(), tanks * sizeof(tank_name));
-  if (buffers > 0)
-    std::memcpy(mine.data() + tanks * sizeof(tank_name), own.buffers.data(),
-                buffers * sizeof(buffer_name));
-  group_.peers().gather(mine, all);
+  own.tanks.resize(most_tanks_, {-1, {}});
+  own.buffers.resize(most_buffers_);
+  std::vector<std::byte> mine(most_tanks_ * sizeof(tank_name) +
+                              most_buffers_ * sizeof(buffer_name)),
+      all(mine.size() * ranks);
+  put(put(mine.data(), own.tanks), own.buffers);
+  if (!mine.empty())
+    group_.peers().gather(mine, all);
 
-  std::vector<runner_names> names;
-  for (std::int64_t r = 0; r < group_.ranks(); ++r) {
-    const std::byte *const from = all.data() + static_cast<std::size_t>(r) * size;
-    runner_names &n = names.emplace_back(own);
-    std::memcpy(n.tanks.data(), from, tanks * sizeof(tank_name));
-    if (buffers > 0)
-      std::memcpy(n.buffers.data(), from + tanks * sizeof(tank_name),
-                  buffers * sizeof(buffer_name));
+  std::vector<runner_names> names(ranks, own);
+  const std::byte *from = all.data();
+  for (std::size_t r = 0; r < ranks; ++r) {
+    from = take(take(from, names[r].tanks), names[r].buffers);
     // All ranks see the same, and answer the same.
-    for (std::size_t k = 0; k < tanks; ++k)
-      if (n.tanks[k].path != names.front().tanks[k].path)
-        fail(-FI_ENOSYS,
-             fmt::format("algorithm {}: ranks 0 and {} have different paths", plan_->name(), r));
+    if (!std::ranges::equal(names[r].tanks, names[0].tanks, {}, &tank_name::path, &tank_name::path))
+      fail(-FI_ENOSYS,
+           fmt::format("algorithm {}: ranks 0 and {} have different paths", plan_->name(), r));
   }
-  (void)given;
   const std::lock_guard lock(group_.mutex);
   runner_->connect(names);
 }

@@ -7,6 +7,7 @@
 
 #include "collc/runtime/plan.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -62,6 +63,8 @@ public:
   virtual ~transport() = default;
   transport(const transport &) = delete;
 
+  [[nodiscard]] std::int64_t rank() const { return rank_; }
+
   // What peers reach this rank's group by; all of them by rank.
   virtual std::uint64_t key() const = 0;
   virtual void meet(const std::vector<std::uint64_t> &keys) = 0;
@@ -71,8 +74,17 @@ public:
   virtual std::uint64_t counters(const runner &) const = 0;
 
   virtual void progress() = 0;
-  // Asks all peers for a sign of life. One that is dead shows in progress(), now or later.
-  virtual void probe() = 0;
+  // Asks the next peers in turn for a sign of life; each rank begins with those that follow it. One
+  // that is dead shows in progress(), now or later.
+  void probe() {
+    for (std::int64_t i = std::min(ranks_ - 1, probes_at_once); i > 0; --i) {
+      if (!probe(next_probed_))
+        return; // no room: this one the next time
+      do
+        next_probed_ = (next_probed_ + 1) % ranks_;
+      while (next_probed_ == rank_);
+    }
+  }
   // Tells all peers that this group has failed, as far as they can be reached. True: all is told.
   virtual bool alarm() noexcept = 0;
 
@@ -83,7 +95,19 @@ public:
   bool stalled = false;
 
 protected:
-  transport() = default;
+  transport(std::int64_t ranks, std::int64_t rank)
+      : ranks_(ranks), rank_(rank), next_probed_((rank + 1) % ranks) {}
+
+  // False: there is no room now.
+  virtual bool probe(std::int64_t peer) = 0;
+
+  const std::int64_t ranks_, rank_;
+
+private:
+  // Few, as each peer that is asked is a connection; others ask others.
+  static constexpr std::int64_t probes_at_once = 16;
+
+  std::int64_t next_probed_;
 };
 
 } // namespace collc::rt

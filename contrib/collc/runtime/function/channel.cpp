@@ -65,7 +65,7 @@ bool channel::send(std::int64_t to, frame_header h, std::span<const std::byte> p
     return false;
   }
   if (rc != 0)
-    lost(to, static_cast<int>(-rc));
+    fail_to_reach(to, static_cast<int>(-rc));
   p.refused = {};
   ++p.sent;
   f.under_way = &under_way;
@@ -81,11 +81,7 @@ void channel::refused(peer_state &p, std::int64_t peer) {
   if (p.refused == clock::time_point{})
     p.refused = now;
   else if (p.reached && now - p.refused > silence_)
-    lost(peer, FI_ETIMEDOUT);
-}
-
-void channel::lost(std::int64_t peer, int error) {
-  fail(-error, fmt::format("rank {} can't be reached: {}", peer, fi_strerror(error)));
+    fail_to_reach(peer, FI_ETIMEDOUT);
 }
 
 void channel::post_receives() {
@@ -170,7 +166,7 @@ void channel::take_error() {
   frame *const f = static_cast<frame *>(e.op_context);
   if (f != nullptr && f->peer >= 0) {
     --*f->under_way; // its buffer is not used again
-    lost(f->peer, e.err);
+    fail_to_reach(f->peer, e.err);
   }
   fail(-e.err, fmt::format("a message: {}", fi_strerror(e.err)));
 }

@@ -60,7 +60,6 @@ private:
   void take(peer_state &, frame &);
   void take_error();
   void refused(peer_state &, std::int64_t peer);
-  [[noreturn]] void lost(std::int64_t peer, int error);
 
   struct slab {
     std::unique_ptr<std::byte[]> bytes;

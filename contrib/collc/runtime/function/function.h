@@ -24,19 +24,17 @@ public:
   std::unique_ptr<runner> make(const plan &, std::uint32_t id) override;
   std::uint64_t counters(const runner &) const override;
   void progress() override { channel_.progress(); }
-  void probe() override;
   bool alarm() noexcept override;
   bool idle() const noexcept override { return under_way_ == 0; }
 
 private:
   friend function_runner;
   void take(const frame_header &, const std::byte *payload) override;
-  void tell_all(frame_kind, std::vector<bool> &told);
+  bool probe(std::int64_t peer) override;
 
-  const std::int64_t ranks_, rank_;
   channel channel_;
   std::unordered_map<std::uint32_t, function_runner *> runners_; // by id
-  std::vector<bool> alarmed_, probed_;
+  std::vector<bool> alarmed_;
   std::uint64_t under_way_ = 0; // of alarms and probes
 };
 

@@ -6,8 +6,8 @@ namespace collc::rt {
 
 function_transport::function_transport(fabric &f, std::int64_t ranks, std::int64_t rank,
                                        std::chrono::milliseconds silence)
-    : ranks_(ranks), rank_(rank), channel_(f, ranks, rank, silence, *this),
-      alarmed_(static_cast<std::size_t>(ranks)), probed_(alarmed_) {
+    : transport(ranks, rank), channel_(f, ranks, rank, silence, *this),
+      alarmed_(static_cast<std::size_t>(ranks)) {
   alarmed_[static_cast<std::size_t>(rank)] = true;
 }
 
@@ -31,16 +31,8 @@ void function_transport::take(const frame_header &h, const std::byte *payload) {
     r->second->take(h, payload);
 }
 
-// Those that have no room are told next time.
-void function_transport::tell_all(frame_kind kind, std::vector<bool> &told) {
-  for (std::int64_t r = 0; r < ranks_; ++r)
-    if (r != rank_ && !told[static_cast<std::size_t>(r)])
-      told[static_cast<std::size_t>(r)] = channel_.send(r, {.kind = kind}, {}, under_way_);
-}
-
-void function_transport::probe() {
-  std::fill(probed_.begin(), probed_.end(), false);
-  tell_all(frame_kind::probe, probed_);
+bool function_transport::probe(std::int64_t peer) {
+  return channel_.send(peer, {.kind = frame_kind::probe}, {}, under_way_);
 }
 
 bool function_transport::alarm() noexcept {

@@ -22,13 +22,11 @@ public:
   std::unique_ptr<runner> make(const plan &, std::uint32_t id) override;
   std::uint64_t counters(const runner &) const override;
   void progress() override;
-  void probe() override;
   bool alarm() noexcept override;
   bool idle() const noexcept override { return true; }
 
   // For runners.
   [[nodiscard]] fabric &on() const { return fabric_; }
-  [[nodiscard]] std::int64_t rank() const { return rank_; }
   owned<fid_cntr> open_counter() const;
   [[nodiscard]] std::uint64_t export_counter(fid_cntr *) const;
   // Of works that may be queued now, by the provider's limit.
@@ -44,11 +42,11 @@ private:
     std::int64_t peer = 0;
     bool under_way = false, told = false;
   };
+  bool probe(std::int64_t peer) override;
   bool tell(call &, std::uint64_t value);
   bool take_completion();
 
   fabric &fabric_;
-  const std::int64_t rank_;
   const std::uint64_t most_works_;
   bool limited_ = false;
   owned<fid_cntr> alarm_; // peers add to it when they have failed

@@ -77,9 +77,7 @@ bool offload_runner::complete() {
   return all;
 }
 
-bool offload_runner::quiet() noexcept {
-  return ended() >= awaited_;
-}
+bool offload_runner::quiet() noexcept { return ended() >= awaited_; }
 
 // Works that have not fired never complete: what is under way is then unknown, until the endpoint
 // is closed.

@@ -10,7 +10,7 @@ namespace collc::rt {
 
 offload_transport::offload_transport(fabric &f, std::int64_t ranks, std::int64_t rank,
                                      std::uint64_t most_works)
-    : fabric_(f), rank_(rank), most_works_(most_works), alarm_(open_counter()),
+    : transport(ranks, rank), fabric_(f), most_works_(most_works), alarm_(open_counter()),
       alarm_key_(export_counter(alarm_.get())), probes_(static_cast<std::size_t>(ranks)),
       alarms_(static_cast<std::size_t>(ranks)) {
   for (std::int64_t r = 0; r < ranks; ++r) {
@@ -99,7 +99,7 @@ bool offload_transport::take_completion() {
     fail(-error.err, fmt::format("a transfer: {}", fi_strerror(error.err)));
   call &c = *static_cast<call *>(error.op_context);
   c.under_way = false;
-  fail(-error.err, fmt::format("rank {} can't be reached: {}", c.peer, fi_strerror(error.err)));
+  fail_to_reach(c.peer, error.err);
 }
 
 // False: there is no room now.
@@ -110,16 +110,15 @@ bool offload_transport::tell(call &c, std::uint64_t value) {
   if (rc == -FI_EAGAIN)
     return false;
   if (rc != 0)
-    fail(static_cast<int>(rc),
-         fmt::format("rank {} can't be reached: {}", c.peer, fi_strerror(static_cast<int>(-rc))));
+    fail_to_reach(c.peer, static_cast<int>(-rc));
   c.under_way = true;
   return true;
 }
 
-void offload_transport::probe() {
-  for (call &c : probes_)
-    if (c.peer != rank_ && !c.under_way && !tell(c, 0))
-      return; // the next time
+// One that has not answered the last time is still being asked.
+bool offload_transport::probe(std::int64_t peer) {
+  call &c = probes_[static_cast<std::size_t>(peer)];
+  return c.under_way || tell(c, 0);
 }
 
 bool offload_transport::alarm() noexcept {
