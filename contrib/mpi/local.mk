@@ -16,6 +16,7 @@ coll_sources = \
 	contrib/mpi/mixed.cpp contrib/mpi/mixed.h \
 	contrib/mpi/other_functions.inc \
 	contrib/mpi/ops.cpp contrib/mpi/ops.h \
+	contrib/mpi/other_mpi.cpp \
 	contrib/mpi/progress.cpp contrib/mpi/progress.h \
 	contrib/mpi/reductions.cpp contrib/mpi/reductions.h \
 	contrib/mpi/request.cpp contrib/mpi/request.h \
@@ -46,3 +47,12 @@ endif
 
 # Where neither is built, the sources are in the archive all the same.
 EXTRA_DIST += $(coll_sources)
+
+EXTRA_DIST += man/dpdkx_coll.7
+if ENABLE_COLL_MPICH
+dist_man_MANS += man/dpdkx_coll.7
+else
+if ENABLE_COLL_OPENMPI
+dist_man_MANS += man/dpdkx_coll.7
+endif
+endif
