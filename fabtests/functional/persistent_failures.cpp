@@ -141,7 +141,17 @@ void killed(team &t, collc_rt_mode mode, const form &f) {
   go_on({t, {0, 2}}, mode);
 }
 
-// Rank 1 has never been heard of when it is killed.
+void killed_in_barrier(team &t, collc_rt_mode mode) { killed(t, mode, barrier); }
+
+void killed_receiver(team &t, collc_rt_mode mode) {
+  killed(t, mode, {.kind = COLLC_RT_ALLGATHER, .bytes = 100'000});
+}
+
+void killed_root(team &t, collc_rt_mode mode) {
+  killed(t, mode, {.kind = COLLC_RT_SCATTER, .bytes = 1000, .root = 1});
+}
+
+// Rank 1 has done nothing in the group but make it when it is killed.
 void killed_early(team &t, collc_rt_mode mode) {
   persistent_group g(t, impatient(mode));
   {
@@ -256,29 +266,13 @@ void left_alone(team &t, collc_rt_mode mode) {
 
 } // namespace
 
-#define KILLED(name, ranks_, ...)                                                                  \
-  CASE(name##_offload, .ranks = ranks_, .seconds = 60, .may_die = 0b010) {                         \
-    __VA_ARGS__(COLLC_RT_OFFLOAD);                                                                 \
-  }                                                                                                \
-  CASE(name##_function, .ranks = ranks_, .seconds = 60, .may_die = 0b010) {                        \
-    __VA_ARGS__(COLLC_RT_FUNCTION);                                                                \
-  }
-
-KILLED(killed_in_barrier, 3, [&](collc_rt_mode mode) { killed(t, mode, barrier); })
-KILLED(killed_receiver, 3,
-       [&](collc_rt_mode mode) { killed(t, mode, {.kind = COLLC_RT_ALLGATHER, .bytes = 100'000}); })
-KILLED(killed_root, 3, [&](collc_rt_mode mode) {
-  killed(t, mode, {.kind = COLLC_RT_SCATTER, .bytes = 1000, .root = 1});
-})
-KILLED(killed_early, 3, [&](collc_rt_mode mode) { killed_early(t, mode); })
-
-#define BOTH(name, ranks_)                                                                         \
-  CASE(name##_offload, .ranks = ranks_, .seconds = 60) { name(t, COLLC_RT_OFFLOAD); }              \
-  CASE(name##_function, .ranks = ranks_, .seconds = 60) { name(t, COLLC_RT_FUNCTION); }
-
-BOTH(wrong_on_one, 3)
-BOTH(different, 3)
-BOTH(different_texts, 2)
-BOTH(left_alone, 2)
+CASE_IN_BOTH_MODES(killed_in_barrier, .ranks = 3, .seconds = 60, .may_die = 0b010)
+CASE_IN_BOTH_MODES(killed_receiver, .ranks = 3, .seconds = 60, .may_die = 0b010)
+CASE_IN_BOTH_MODES(killed_root, .ranks = 3, .seconds = 60, .may_die = 0b010)
+CASE_IN_BOTH_MODES(killed_early, .ranks = 3, .seconds = 60, .may_die = 0b010)
+CASE_IN_BOTH_MODES(wrong_on_one, .ranks = 3, .seconds = 60)
+CASE_IN_BOTH_MODES(different, .ranks = 3, .seconds = 60)
+CASE_IN_BOTH_MODES(different_texts, .ranks = 2, .seconds = 60)
+CASE_IN_BOTH_MODES(left_alone, .ranks = 2, .seconds = 60)
 
 } // namespace fabtest

@@ -97,3 +97,8 @@ private:
 void check_collc(std::string_view call, int rc, where at = where::current());
 
 } // namespace fabtest
+
+// A case for each mode: NAME(t, mode).
+#define CASE_IN_BOTH_MODES(name, ...)                                                              \
+  CASE(name##_offload, __VA_ARGS__) { name(t, COLLC_RT_OFFLOAD); }                                 \
+  CASE(name##_function, __VA_ARGS__) { name(t, COLLC_RT_FUNCTION); }

@@ -186,6 +186,26 @@ void groups_crossed(team &t, collc_rt_mode mode) {
   other.leave();
 }
 
+// Rank 0 makes another request, which is collective, before it completes the one that it has
+// started; the others come to that only when they have completed the first.
+void init_meanwhile(team &t, collc_rt_mode mode) {
+  persistent_group g(t, mode);
+  persistent_request a(g, sum_of(40'000));
+  requests more;
+  for (int e = 0; e < 20; ++e) {
+    a.start();
+    if (!t.first())
+      a.wait();
+    more.emplace_back(g, barrier);
+    a.wait();
+    a.verify();
+    more.back().run();
+  }
+  more.clear();
+  a.free();
+  g.leave();
+}
+
 // Several threads with requests of one group, and one with a group of its own.
 void threads(team &t, collc_rt_mode mode) {
   persistent_group shared(t, mode), own(t, mode);
@@ -250,19 +270,16 @@ void few_works(team &t) {
 
 } // namespace
 
-#define BOTH(name, ranks_)                                                                         \
-  CASE(name##_offload, .ranks = ranks_, .seconds = 120) { name(t, COLLC_RT_OFFLOAD); }             \
-  CASE(name##_function, .ranks = ranks_, .seconds = 120) { name(t, COLLC_RT_FUNCTION); }
-
-BOTH(sizes, 3)
-BOTH(init_without_start, 3)
-BOTH(opposite_orders, 4)
-BOTH(inactive, 2)
-BOTH(tested, 3)
-BOTH(thousand, 4)
-BOTH(many_starts, 2)
-BOTH(groups_crossed, 4)
-BOTH(threads, 2)
+CASE_IN_BOTH_MODES(sizes, .ranks = 3, .seconds = 120)
+CASE_IN_BOTH_MODES(init_without_start, .ranks = 3, .seconds = 120)
+CASE_IN_BOTH_MODES(opposite_orders, .ranks = 4, .seconds = 120)
+CASE_IN_BOTH_MODES(inactive, .ranks = 2, .seconds = 120)
+CASE_IN_BOTH_MODES(tested, .ranks = 3, .seconds = 120)
+CASE_IN_BOTH_MODES(thousand, .ranks = 4, .seconds = 120)
+CASE_IN_BOTH_MODES(many_starts, .ranks = 2, .seconds = 120)
+CASE_IN_BOTH_MODES(groups_crossed, .ranks = 4, .seconds = 120)
+CASE_IN_BOTH_MODES(init_meanwhile, .ranks = 3, .seconds = 120)
+CASE_IN_BOTH_MODES(threads, .ranks = 2, .seconds = 120)
 
 CASE(without_calls_offload, .ranks = 3, .seconds = 60) { without_calls(t); }
 CASE(few_works_offload, .ranks = 4, .seconds = 60) { few_works(t); }

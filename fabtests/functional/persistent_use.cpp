@@ -61,12 +61,8 @@ void start_allocates_nothing(team &t, collc_rt_mode mode) {
 
 } // namespace
 
-CASE(from_c_offload, .ranks = 3) { from_c(t, COLLC_RT_OFFLOAD); }
-CASE(from_c_function, .ranks = 3) { from_c(t, COLLC_RT_FUNCTION); }
-CASE(start_allocates_nothing_offload, .ranks = 2) { start_allocates_nothing(t, COLLC_RT_OFFLOAD); }
-CASE(start_allocates_nothing_function, .ranks = 2) {
-  start_allocates_nothing(t, COLLC_RT_FUNCTION);
-}
+CASE_IN_BOTH_MODES(from_c, .ranks = 3)
+CASE_IN_BOTH_MODES(start_allocates_nothing, .ranks = 2)
 
 CASE(chosen_mode, .ranks = 2) {
   persistent_group g(t, COLLC_RT_AUTO);

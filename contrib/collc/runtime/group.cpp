@@ -223,14 +223,16 @@ void group::drain(milliseconds limit) noexcept {
 void group::run_barrier(const char *what) {
   leaving_->start();
   const auto end = clock::now() + options_.leave;
-  while (!leaving_->test()) {
-    progress();
-    drive_others(this);
-    if (clock::now() > end)
-      rt::fail(-FI_ETIMEDOUT, fmt::format("not all ranks have {} within {} ms (leave_ms)", what,
-                                          options_.leave.count()));
-    std::this_thread::yield();
-  }
+  run([&] {
+    while (!leaving_->test()) {
+      progress();
+      drive_others(this);
+      if (clock::now() > end)
+        rt::fail(-FI_ETIMEDOUT, fmt::format("not all ranks have {} within {} ms (leave_ms)", what,
+                                            options_.leave.count()));
+      std::this_thread::yield();
+    }
+  });
 }
 
 int group::leave(bool alone) {
