@@ -19,7 +19,7 @@ bool in_place(const side &s) { return s.buffer == MPI_IN_PLACE; }
 bool rooted(kind k) { return k == kind::bcast || k == kind::gather || k == kind::scatter; }
 
 // Bytes of one side, whose arguments are looked at.
-std::uint64_t bytes_of(const side &s, const char *name) {
+std::uint64_t bytes_of(const side &s) {
   if (s.count < 0)
     throw mpi_error{MPI_ERR_COUNT};
   if (s.type == MPI_DATATYPE_NULL)
@@ -27,12 +27,12 @@ std::uint64_t bytes_of(const side &s, const char *name) {
   int integers = 0, addresses = 0, types = 0, combiner = 0;
   check(PMPI_Type_get_envelope(s.type, &integers, &addresses, &types, &combiner));
   if (combiner != MPI_COMBINER_NAMED)
-    throw refusal{std::string(name) + " type is derived"};
+    throw refusal{"a type is derived"};
   MPI_Count size = 0, low = 0, extent = 0;
   check(PMPI_Type_size_x(s.type, &size));
   check(PMPI_Type_get_extent_x(s.type, &low, &extent));
   if (low != 0 || extent != size)
-    throw refusal{std::string(name) + " type has gaps"};
+    throw refusal{"a type has gaps"};
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(s.count), static_cast<std::uint64_t>(size),
                              &bytes))
@@ -52,63 +52,49 @@ std::byte *block(const side &s, std::uint64_t bytes, int index) {
   return static_cast<std::byte *>(s.buffer) + bytes * static_cast<std::uint64_t>(index);
 }
 
-void fill_allgather(collc_rt_collective &c, const call &asked, place at) {
-  c.kind = COLLC_RT_ALLGATHER;
-  c.bytes = bytes_of(asked.receive, "the receive");
-  c.out = asked.receive.buffer;
-  if (in_place(asked.send)) {
-    c.in = block(asked.receive, c.bytes, at.rank);
-    return;
-  }
-  same(c.bytes, bytes_of(asked.send, "the send"));
-  c.in = asked.send.buffer;
+// The blocks of all ranks on one side of a call, where there are any here, and this rank's own on
+// the other.
+struct blocks {
+  std::uint64_t bytes; // of one
+  void *all, *own;
+};
+
+blocks all_and_own(const side &all, const side &own, place at) {
+  const std::uint64_t bytes = bytes_of(all);
+  if (in_place(own))
+    return {bytes, all.buffer, block(all, bytes, at.rank)};
+  return {same(bytes, bytes_of(own)), all.buffer, own.buffer};
+}
+
+blocks only_own(const side &own) {
+  if (in_place(own))
+    throw mpi_error{MPI_ERR_BUFFER};
+  return {bytes_of(own), nullptr, own.buffer};
+}
+
+// Gather, or allgather, which has all everywhere.
+void fill_gather(collc_rt_collective &c, const call &asked, place at, bool all_here) {
+  const blocks b = all_here ? all_and_own(asked.receive, asked.send, at) : only_own(asked.send);
+  c.bytes = b.bytes;
+  c.in = b.own;
+  c.out = b.all;
+}
+
+void fill_scatter(collc_rt_collective &c, const call &asked, place at) {
+  const blocks b =
+      at.rank == asked.root ? all_and_own(asked.send, asked.receive, at) : only_own(asked.receive);
+  c.bytes = b.bytes;
+  c.in = b.all;
+  c.out = b.own;
 }
 
 void fill_alltoall(collc_rt_collective &c, const call &asked) {
   c.kind = COLLC_RT_ALLTOALL;
-  c.bytes = bytes_of(asked.receive, "the receive");
+  c.bytes = bytes_of(asked.receive);
   c.out = asked.receive.buffer;
   if (!in_place(asked.send))
-    same(c.bytes, bytes_of(asked.send, "the send"));
+    same(c.bytes, bytes_of(asked.send));
   c.in = in_place(asked.send) ? asked.receive.buffer : asked.send.buffer;
-}
-
-void fill_gather(collc_rt_collective &c, const call &asked, place at) {
-  c.kind = COLLC_RT_GATHER;
-  if (at.rank != asked.root) {
-    if (in_place(asked.send))
-      throw mpi_error{MPI_ERR_BUFFER};
-    c.bytes = bytes_of(asked.send, "the send");
-    c.in = asked.send.buffer;
-    return;
-  }
-  c.bytes = bytes_of(asked.receive, "the receive");
-  c.out = asked.receive.buffer;
-  if (in_place(asked.send)) {
-    c.in = block(asked.receive, c.bytes, at.rank);
-    return;
-  }
-  same(c.bytes, bytes_of(asked.send, "the send"));
-  c.in = asked.send.buffer;
-}
-
-void fill_scatter(collc_rt_collective &c, const call &asked, place at) {
-  c.kind = COLLC_RT_SCATTER;
-  if (at.rank != asked.root) {
-    if (in_place(asked.receive))
-      throw mpi_error{MPI_ERR_BUFFER};
-    c.bytes = bytes_of(asked.receive, "the receive");
-    c.out = asked.receive.buffer;
-    return;
-  }
-  c.bytes = bytes_of(asked.send, "the send");
-  c.in = asked.send.buffer;
-  if (in_place(asked.receive)) {
-    c.out = block(asked.send, c.bytes, at.rank);
-    return;
-  }
-  same(c.bytes, bytes_of(asked.receive, "the receive"));
-  c.out = asked.receive.buffer;
 }
 
 void fill_allreduce(finding &f, const call &asked) {
@@ -116,7 +102,7 @@ void fill_allreduce(finding &f, const call &asked) {
   c.kind = COLLC_RT_ALLREDUCE;
   if (asked.op == MPI_OP_NULL)
     throw mpi_error{MPI_ERR_OP};
-  c.bytes = bytes_of(asked.receive, "the");
+  c.bytes = bytes_of(asked.receive);
   c.out = asked.receive.buffer;
   c.in = in_place(asked.send) ? asked.receive.buffer : asked.send.buffer;
   if (c.in == nullptr && c.bytes != 0)
@@ -143,19 +129,22 @@ void fill(finding &f, const call &asked, place at) {
     return;
   case kind::bcast:
     c.kind = COLLC_RT_BROADCAST;
-    c.bytes = bytes_of(asked.receive, "the");
+    c.bytes = bytes_of(asked.receive);
     c.out = asked.receive.buffer;
     break;
   case kind::allgather:
-    fill_allgather(c, asked, at);
+    c.kind = COLLC_RT_ALLGATHER;
+    fill_gather(c, asked, at, true);
     break;
   case kind::alltoall:
     fill_alltoall(c, asked);
     break;
   case kind::gather:
-    fill_gather(c, asked, at);
+    c.kind = COLLC_RT_GATHER;
+    fill_gather(c, asked, at, at.rank == asked.root);
     break;
   case kind::scatter:
+    c.kind = COLLC_RT_SCATTER;
     fill_scatter(c, asked, at);
     break;
   case kind::allreduce:
