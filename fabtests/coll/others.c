@@ -137,7 +137,7 @@ static void between(long starts)
 	release(gathered);
 }
 
-static void subtract_from_sum(void *in, void *inout, int *count, MPI_Datatype *type)
+static void add_threefold(void *in, void *inout, int *count, MPI_Datatype *type)
 {
 	(void)type;
 	for (int i = 0; i < *count; i++)
@@ -156,7 +156,7 @@ static void own(long starts)
 		counts[i] = 1;
 		places[i] = ranks - 1 - i;
 	}
-	MPI_Op_create(subtract_from_sum, 0, &op);
+	MPI_Op_create(add_threefold, 0, &op);
 	MPI_Allreduce_init(&in, &sum, 1, MPI_INT, op, MPI_COMM_WORLD, NO_INFO, &r[0]);
 	MPI_Allgatherv_init(&in, 1, MPI_INT, all, counts, places, MPI_INT, MPI_COMM_WORLD, NO_INFO, &r[1]);
 	MPI_Scan_init(&in, &scanned, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, NO_INFO, &r[2]);
@@ -165,6 +165,9 @@ static void own(long starts)
 	                   &r[4]);
 	MPI_Bcast_init(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD, NO_INFO, &r[5]);
 	MPI_Gather_init(NULL, 0, MPI_INT, NULL, 0, MPI_INT, 0, MPI_COMM_WORLD, NO_INFO, &r[6]);
+	/* Requests keep what they use. */
+	MPI_Op_free(&op);
+	CHECK(op == MPI_OP_NULL, "a freed operation is not null");
 	for (long round = 0; round < starts; round++) {
 		int all_sum = 0, until = 0;
 
@@ -189,7 +192,6 @@ static void own(long starts)
 	}
 	for (int i = 0; i < 7; i++)
 		MPI_Request_free(&r[i]);
-	MPI_Op_free(&op);
 }
 
 int main(int argc, char **argv)
