@@ -102,6 +102,7 @@ coverage:
 source_flags = \
 	FLAGS='-std=c++20 -Iprov -Icontrib -Iinclude -I$(abs_builddir) $(LIBFABRIC_CFLAGS) $(CPPFLAGS)' \
 	DPDK_FLAGS='$(DPDK_CFLAGS)' \
+	MPI_FLAGS='$(if $(MPICH_CPPFLAGS),$(MPICH_CPPFLAGS),$(OPENMPI_CPPFLAGS))' \
 	TEST_FLAGS='-Ifabtests $(CMOCKA_CFLAGS) $(CLI11_CFLAGS) $(FMT_CFLAGS)'
 
 check-headers:

@@ -86,3 +86,44 @@ AC_DEFUN([DPDKX_LTO], [
   AC_SUBST([LTO_CXXFLAGS])
   AC_SUBST([NO_LTO])
 ])
+
+# DPDKX_MPI(VAR, NAME, PROGRAM): an MPI with persistent collectives, by its
+# compiler wrapper, which the user may name as VAR_MPICC. VAR_CPPFLAGS and
+# VAR_LIBS for C++ that calls it, and have_VAR, which is no without one.
+AC_DEFUN([DPDKX_MPI], [
+  AC_ARG_VAR([$1_MPICC], [$2's C compiler wrapper, for libdpdkx-coll @<:@default: $3@:>@])
+  AC_PATH_PROG([$1_MPICC], [$3])
+  have_$1=no $1_CPPFLAGS= $1_LIBS=
+  AS_IF([test -n "$$1_MPICC"],
+    [AS_IF([dpdkx_show=`"$$1_MPICC" -show 2>/dev/null`], [],
+       [AC_MSG_ERROR([$1_MPICC: '$$1_MPICC -show' fails; the compiler wrapper of $2 is wanted])])
+     for dpdkx_word in $dpdkx_show; do
+       AS_CASE([$dpdkx_word],
+         [-I*],
+           [dpdkx_word=`AS_ECHO(["$dpdkx_word"]) | sed 's/^-I/-isystem /'`
+            AS_CASE([" $$1_CPPFLAGS "], [*" $dpdkx_word "*], [],
+              [$1_CPPFLAGS="$$1_CPPFLAGS $dpdkx_word"])],
+         [-L*|-l*], [$1_LIBS="$$1_LIBS $dpdkx_word"])
+     done
+     AC_MSG_CHECKING([for persistent collectives of $2])
+     dpdkx_save_CPPFLAGS=$CPPFLAGS dpdkx_save_LIBS=$LIBS
+     CPPFLAGS="$CPPFLAGS $$1_CPPFLAGS" LIBS="$$1_LIBS $LIBS"
+     AC_LINK_IFELSE([AC_LANG_PROGRAM([[
+         #define OMPI_SKIP_MPICXX 1
+         #define MPICH_SKIP_MPICXX 1
+         #include <mpi.h>
+         #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+         #include <mpi-ext.h>
+         #define made PMPIX_Barrier_init
+         #else
+         #define made PMPI_Barrier_init
+         #endif
+       ]], [[
+         MPI_Request r;
+         return made(MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+       ]])], [have_$1=yes])
+     CPPFLAGS=$dpdkx_save_CPPFLAGS LIBS=$dpdkx_save_LIBS
+     AC_MSG_RESULT([$have_$1])])
+  AC_SUBST([$1_CPPFLAGS])
+  AC_SUBST([$1_LIBS])
+])
