@@ -29,7 +29,7 @@ AM_DISTCHECK_CONFIGURE_FLAGS = $(SUBCONFIGURE_ARGS)
 # and simulations run with fewer seeds. To compile it takes longest: half as long
 # with -Og as with -O1, and with precompiled headers less again.
 sanitizer_flags = -g1 -Og -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
-san_configure = --disable-werror $(SUBCONFIGURE_ARGS)
+san_configure = --disable-werror --disable-coll $(SUBCONFIGURE_ARGS)
 
 # libtool links modules without what the compiler would add: LIBS names the
 # sanitizers' libraries.
