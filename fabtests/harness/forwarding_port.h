@@ -22,6 +22,9 @@ public:
   int open_path(const dpdkx::Address &peer, link::PathId &path) override {
     return port_->open_path(peer, path);
   }
+  int join(const dpdkx::Address &group, bool receives, link::PathId &path) override {
+    return port_->join(group, receives, path);
+  }
   void close_path(link::PathId path) override { port_->close_path(path); }
   dpdkx::Address peer_address(link::PathId path) const override {
     return port_->peer_address(path);
