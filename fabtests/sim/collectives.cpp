@@ -7,9 +7,8 @@
 #include "collc/run/data.h"
 #include "sim/common/case.h"
 #include "sim/common/check.h"
+#include "sim/common/firing.h"
 #include "sim/common/world.h"
-
-#include "util_ext/trigger.h"
 
 #include <algorithm>
 #include <functional>
@@ -21,15 +20,6 @@ namespace {
 using namespace sim;
 
 constexpr unsigned epochs = 100;
-
-class Firing final : public util_ext::Work {
-public:
-  explicit Firing(std::function<int()> what) : what_(std::move(what)) {}
-
-private:
-  int fire() noexcept override { return what_(); }
-  std::function<int()> what_;
-};
 
 // Tanks are two for each path, used in turn. All ranks export as many, in one order, so that their
 // keys are the same everywhere; so are those of buffers.

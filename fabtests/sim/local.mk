@@ -29,6 +29,7 @@ sim_case_sources = \
 	fabtests/sim/common/each_link.h \
 	fabtests/sim/common/exchange.cpp \
 	fabtests/sim/common/exchange.h \
+	fabtests/sim/common/firing.h \
 	fabtests/sim/common/matching_model.cpp \
 	fabtests/sim/common/matching_model.h \
 	fabtests/sim/common/memory_model.cpp \

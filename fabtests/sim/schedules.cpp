@@ -6,10 +6,9 @@
 #include "common/schedule.h"
 #include "sim/common/case.h"
 #include "sim/common/check.h"
+#include "sim/common/firing.h"
 #include "sim/common/payload.h"
 #include "sim/common/world.h"
-
-#include "util_ext/trigger.h"
 
 #include <algorithm>
 #include <functional>
@@ -23,15 +22,6 @@ using fabtest::step;
 
 constexpr unsigned epochs = 1000;
 constexpr std::uint64_t memory_key = 1; // of what each rank exposes first
-
-class Firing final : public util_ext::Work {
-public:
-  explicit Firing(std::function<int()> what) : what_(std::move(what)) {}
-
-private:
-  int fire() noexcept override { return what_(); }
-  std::function<int()> what_;
-};
 
 // A rank: arms the steps of one operation, and when all have ended, those of the next.
 class Member {

@@ -29,6 +29,20 @@ struct piece {
   bool operator==(const piece &) const = default;
 };
 
+// In all.
+inline std::uint64_t bytes_of(const std::vector<piece> &pieces) {
+  std::uint64_t bytes = 0;
+  for (const piece &p : pieces)
+    bytes += p.from.length;
+  return bytes;
+}
+inline std::uint64_t bytes_of(const std::vector<range> &places) {
+  std::uint64_t bytes = 0;
+  for (const range &r : places)
+    bytes += r.length;
+  return bytes;
+}
+
 struct sending {
   std::int64_t peer = 0;
   std::int64_t round = 0;

@@ -25,15 +25,8 @@ public:
 
 private:
   // Every message has some byte there; a signal is one.
-  template <typename Parts> static std::uint64_t bytes_of(const Parts &parts) {
-    std::uint64_t bytes = 0;
-    for (const auto &p : parts) {
-      if constexpr (requires { p.from; })
-        bytes += p.from.length;
-      else
-        bytes += p.length;
-    }
-    return std::max<std::uint64_t>(bytes, 1);
+  template <typename Parts> static std::uint64_t size_of(const Parts &parts) {
+    return std::max<std::uint64_t>(bytes_of(parts), 1);
   }
 
   void write(const path_program &path) {
@@ -41,7 +34,7 @@ private:
     std::map<std::int64_t, std::vector<std::string>> come; // by round
     for (const auto &r : path.receives) {
       come[r.round].push_back(fmt::format("l{}", ++labels_));
-      fmt::print(out_, "{}: recv {}b from {} tag {}\n", come[r.round].back(), bytes_of(r.places),
+      fmt::print(out_, "{}: recv {}b from {} tag {}\n", come[r.round].back(), size_of(r.places),
                  r.peer, path.number);
     }
     for (const auto &c : path.combines)
@@ -58,7 +51,7 @@ private:
     }
     for (const auto &s : path.sends) {
       const std::string label = fmt::format("l{}", ++labels_);
-      fmt::print(out_, "{}: send {}b to {} tag {}\n", label, bytes_of(s.pieces), s.peer,
+      fmt::print(out_, "{}: send {}b to {} tag {}\n", label, size_of(s.pieces), s.peer,
                  path.number);
       if (const auto next = joins_.upper_bound(s.after); next != joins_.begin())
         fmt::print(out_, "{} requires {}\n", label, std::prev(next)->second);

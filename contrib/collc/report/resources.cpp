@@ -37,8 +37,7 @@ private:
       for (const auto &s : path.sends) {
         rounds.insert(s.round);
         ++out_.all_messages;
-        for (const auto &m : s.pieces)
-          bytes += m.from.length;
+        bytes += bytes_of(s.pieces);
       }
       for (const auto &r : path.receives) {
         rounds.insert(r.round);

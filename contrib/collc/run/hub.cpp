@@ -18,9 +18,10 @@ struct header {
   std::uint64_t bytes = 0;
 };
 
-bool send_all(int fd, const void *from, std::size_t bytes) {
-  for (const auto *at = static_cast<const char *>(from); bytes > 0;) {
-    const ssize_t n = send(fd, at, bytes, MSG_NOSIGNAL);
+// All bytes, by calls that take or give some: `call(at, bytes)`.
+template <class Byte, class Call> bool move_all(Byte *at, std::size_t bytes, Call &&call) {
+  while (bytes > 0) {
+    const ssize_t n = call(at, bytes);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0)
@@ -31,17 +32,14 @@ bool send_all(int fd, const void *from, std::size_t bytes) {
   return true;
 }
 
+bool send_all(int fd, const void *from, std::size_t bytes) {
+  return move_all(static_cast<const char *>(from), bytes,
+                  [fd](const char *at, std::size_t n) { return send(fd, at, n, MSG_NOSIGNAL); });
+}
+
 bool receive_all(int fd, void *to, std::size_t bytes) {
-  for (auto *at = static_cast<char *>(to); bytes > 0;) {
-    const ssize_t n = recv(fd, at, bytes, 0);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    at += n;
-    bytes -= static_cast<std::size_t>(n);
-  }
-  return true;
+  return move_all(static_cast<char *>(to), bytes,
+                  [fd](char *at, std::size_t n) { return recv(fd, at, n, 0); });
 }
 
 bool send_word(int fd, word what, const void *from, std::size_t bytes) {

@@ -15,20 +15,6 @@ namespace collc {
 
 namespace {
 
-std::uint64_t bytes_of(const std::vector<piece> &pieces) {
-  std::uint64_t bytes = 0;
-  for (const piece &p : pieces)
-    bytes += p.from.length;
-  return bytes;
-}
-
-std::uint64_t bytes_of(const std::vector<range> &places) {
-  std::uint64_t bytes = 0;
-  for (const range &r : places)
-    bytes += r.length;
-  return bytes;
-}
-
 // The number of a rank's channel by peer and path.
 class channel_numbers {
 public:

@@ -13,19 +13,6 @@ using namespace collc;
 
 namespace {
 
-std::uint64_t bytes_of(const std::vector<piece> &pieces) {
-  std::uint64_t bytes = 0;
-  for (const piece &p : pieces)
-    bytes += p.from.length;
-  return bytes;
-}
-std::uint64_t bytes_of(const std::vector<range> &places) {
-  std::uint64_t bytes = 0;
-  for (const range &p : places)
-    bytes += p.length;
-  return bytes;
-}
-
 struct message {
   picoseconds time;
   std::int64_t to;
