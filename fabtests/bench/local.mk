@@ -7,6 +7,8 @@ bench_programs = \
 	fabtests/bench/floor_shm \
 	fabtests/bench/floor_socket \
 	fabtests/bench/getinfo_cost \
+	fabtests/bench/overlap_report \
+	fabtests/bench/relay \
 	fabtests/bench/remote_perf \
 	fabtests/bench/trigger_perf
 
@@ -51,6 +53,20 @@ fabtests_bench_getinfo_cost_CPPFLAGS = $(LIBFABRIC_CFLAGS)
 fabtests_bench_getinfo_cost_LDADD = $(LIBFABRIC_LIBS)
 fabtests_bench_getinfo_cost_SOURCES = fabtests/bench/getinfo_cost.cpp
 
+# fabtests/bench/overlap measures MPI programs through the relay; the report is the bench's.
+fabtests_bench_overlap_report_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_overlap_report_LDADD = $(fabtests_libs)
+fabtests_bench_overlap_report_SOURCES = \
+	fabtests/bench/child.cpp fabtests/bench/child.h \
+	fabtests/bench/overlap_report.cpp \
+	fabtests/bench/report.cpp fabtests/bench/report.h \
+	fabtests/bench/results.cpp fabtests/bench/results.h \
+	fabtests/bench/targets.h
+
+fabtests_bench_relay_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_relay_LDADD = $(fabtests_libs)
+fabtests_bench_relay_SOURCES = fabtests/bench/relay.cpp
+
 if HAVE_DPDK
 bench_programs += fabtests/bench/floor_dpdk
 fabtests_bench_floor_dpdk_CPPFLAGS = $(fabtests_cppflags)
@@ -62,3 +78,24 @@ endif
 bench-programs: $(bench_programs) fabtests/sim/scale
 
 check_PROGRAMS += $(bench_programs)
+
+overlap_programs =
+if ENABLE_COLL_MPICH
+overlap_programs += fabtests/bench/bin/mpich/overlap_ranks
+endif
+if ENABLE_COLL_OPENMPI
+overlap_programs += fabtests/bench/bin/openmpi/overlap_ranks
+endif
+
+fabtests/bench/bin/mpich/%: fabtests/bench/%.c $(coll_common)
+	$(AM_V_CC)wrapper='$(MPICH_MPICC)'; $(coll_compile) -lm
+
+fabtests/bench/bin/openmpi/%: fabtests/bench/%.c $(coll_common)
+	$(AM_V_CC)wrapper='$(OPENMPI_MPICC)'; $(coll_compile) -lm
+
+overlap-programs: all $(overlap_programs) fabtests/bench/overlap_report fabtests/bench/relay
+
+.PHONY: overlap-programs
+
+CLEANFILES += $(overlap_programs)
+EXTRA_DIST += fabtests/bench/overlap fabtests/bench/overlap_ranks.c
