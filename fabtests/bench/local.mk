@@ -53,7 +53,7 @@ fabtests_bench_getinfo_cost_CPPFLAGS = $(LIBFABRIC_CFLAGS)
 fabtests_bench_getinfo_cost_LDADD = $(LIBFABRIC_LIBS)
 fabtests_bench_getinfo_cost_SOURCES = fabtests/bench/getinfo_cost.cpp
 
-# fabtests/bench/overlap measures MPI programs through the relay; the report is the bench's.
+# What fabtests/bench/overlap runs, besides fabtests/coll/overlap.c.
 fabtests_bench_overlap_report_CPPFLAGS = $(fabtests_cppflags)
 fabtests_bench_overlap_report_LDADD = $(fabtests_libs)
 fabtests_bench_overlap_report_SOURCES = \
@@ -79,23 +79,4 @@ bench-programs: $(bench_programs) fabtests/sim/scale
 
 check_PROGRAMS += $(bench_programs)
 
-overlap_programs =
-if ENABLE_COLL_MPICH
-overlap_programs += fabtests/bench/bin/mpich/overlap_ranks
-endif
-if ENABLE_COLL_OPENMPI
-overlap_programs += fabtests/bench/bin/openmpi/overlap_ranks
-endif
-
-fabtests/bench/bin/mpich/%: fabtests/bench/%.c $(coll_common)
-	$(AM_V_CC)wrapper='$(MPICH_MPICC)'; $(coll_compile) -lm
-
-fabtests/bench/bin/openmpi/%: fabtests/bench/%.c $(coll_common)
-	$(AM_V_CC)wrapper='$(OPENMPI_MPICC)'; $(coll_compile) -lm
-
-overlap-programs: all $(overlap_programs) fabtests/bench/overlap_report fabtests/bench/relay
-
-.PHONY: overlap-programs
-
-CLEANFILES += $(overlap_programs)
-EXTRA_DIST += fabtests/bench/overlap fabtests/bench/overlap_ranks.c
+EXTRA_DIST += fabtests/bench/overlap

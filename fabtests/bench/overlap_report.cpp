@@ -2,7 +2,8 @@
 //
 // What the runs of `overlap` have measured: one table, targets, CSV and SVG.
 //   overlap_report [--strict] -o NAME FILE
-// Each line of FILE is one figure of overlap_ranks, to which its network, MPI and run were added.
+// Each line of FILE is one figure of fabtests/coll/overlap, to which its network, MPI and run were
+// added.
 #include "bench/report.h"
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <set>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -154,7 +155,8 @@ void print_table(const overlap_results &r) {
       "\nOverlap, medians of all runs. Times of an epoch in us: the collective alone, the work\n"
       "alone, and both (start, work, wait), of the slowest rank. hidden: (alone + work - both) /\n"
       "min(alone, work); limit: 1 - one copy of the bytes / alone. CPU time of all threads of a\n"
-      "rank without the work's, us, alone and beside work, and / the blocking collective's. ready:\n"
+      "rank without the work's, us, alone and beside work, and / the blocking collective's. "
+      "ready:\n"
       "epochs whose data had come when the work ended; over: that were complete after long work,\n"
       "before any call. %\n"
       "{:<6} {:<11} {:<9} {:>8} {:<12} {:>10} {:>10} {:>10} {:>7} {:>6} {:>10} {:>10} {:>6} {:>6} "
@@ -179,9 +181,7 @@ std::optional<double> worst(const overlap_results &r, const subject &s, const fi
   std::optional<double> found;
   for (const std::size_t size : r.sizes(s))
     if (const auto v = size <= small ? of(size) : std::nullopt)
-      found = !found            ? *v
-              : greater_is_worse ? std::max(*found, *v)
-                                 : std::min(*found, *v);
+      found = !found ? *v : greater_is_worse ? std::max(*found, *v) : std::min(*found, *v);
   return found;
 }
 
