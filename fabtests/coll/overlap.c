@@ -430,7 +430,7 @@ static void read_way(const char *label)
 	} all[] = {
 		{"blocking", BLOCKING, 0, 0},     {"non-blocking", NONBLOCKING, 0, 0},
 		{"persistent", PERSISTENT, 0, 1}, {"function", PERSISTENT, 0, 0},
-		{"offload", PERSISTENT, 1, 0},
+		{"offload", PERSISTENT, 1, 0},    {"offload-manual", PERSISTENT, 0, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -441,7 +441,7 @@ static void read_way(const char *label)
 			setup.tolerant = all[i].tolerant;
 			return;
 		}
-	fail("way '%s'; blocking, non-blocking, persistent, function or offload is wanted", label);
+	fail("way '%s'; blocking, non-blocking, persistent, function, offload or offload-manual is wanted", label);
 }
 
 /* WAY ROUNDS MICROSECONDS-OF-A-BATCH SIZE... */
