@@ -195,11 +195,9 @@ void judge_subject(std::vector<verdict> &sheet, const overlap_results &r, const 
       sheet.push_back({fmt::format("{} {} {}, {}", s.network, s.mpi, s.collective, what), rule, *v,
                        limit, *v >= limit});
   };
-  if (s.network == "relay") {
-    at_least("hidden", "4 KiB and less: 0.8", 0.8);
-    return;
-  }
-  at_least("over", "all, before any call", 1);
+  if (s.network == "relay")
+    at_least("hidden", "0.8, to 4 KiB", 0.8);
+  at_least("over", "all, to 4 KiB", 1);
   const auto ratio = worst(
       r, s,
       [&](std::size_t size) { return r.processor_ratio(s, size, ours, "processor_together"); },
@@ -209,7 +207,7 @@ void judge_subject(std::vector<verdict> &sheet, const overlap_results &r, const 
                      "1.2 x blocking, to 4 KiB", *ratio, 1.2, *ratio <= 1.2});
   const std::size_t size = s.collective == "barrier" ? 0 : 8;
   const auto own = r.get(s, "alone", size, driven), theirs = r.get(s, "alone", size, "blocking");
-  if (s.mpi == over_dpdkx && s.collective != "allgather" && own && theirs)
+  if (s.network == "host" && s.mpi == over_dpdkx && s.collective != "allgather" && own && theirs)
     sheet.push_back({fmt::format("{} {} {}, manual, us", s.network, s.mpi, s.collective),
                      "MPICH's over dpdkx", *own, *theirs, *own <= *theirs});
 }
