@@ -6,6 +6,9 @@
 # Needs root. Source this, then:
 #
 #   netns_ipv6     from now on hosts have IPv6 addresses alone, instead of IPv4 ones
+#   netns_relay PROGRAM MICROSECONDS
+#                  from now on with a relay between them (fabtests/bench/relay), by
+#                  which each frame arrives so much later
 #   netns_up       makes the hosts; netns_down must run at exit
 #   netns_a CMD... runs a command on the first host, netns_b on the second
 #   netns_down     ends what still runs on the hosts and removes them
@@ -18,6 +21,8 @@ NETNS_ADDRESS_A=10.77.0.1
 NETNS_ADDRESS_B=10.77.0.2
 NETNS_A=
 NETNS_B=
+NETNS_R=
+NETNS_RELAY=()
 export NETNS_AGENT
 NETNS_AGENT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/netns-agent
 
@@ -45,14 +50,41 @@ netns_ipv6() {
   NETNS_ADDRESS_B=fd00:77::2
 }
 
+netns_relay() { # PROGRAM MICROSECONDS
+  NETNS_RELAY=("$1" --delay "$2")
+}
+
+# Joins each host with an interface of the relay's, which has a namespace of its own.
+netns_join_by_relay() {
+  local host said
+  NETNS_R=dpdkx-$$-r
+  ip netns add "$NETNS_R"
+  for host in A B; do
+    local name=NETNS_$host
+    ip link add "$NETNS_DEVICE" netns "${!name}" type veth peer name "relay$host" netns "$NETNS_R"
+    ip -n "$NETNS_R" link set "relay$host" up
+  done
+  # It ends with its namespace, in netns_down.
+  exec {NETNS_RELAY_SAYS}< <(exec ip netns exec "$NETNS_R" "${NETNS_RELAY[@]}" relayA relayB)
+  if ! read -r said <&"$NETNS_RELAY_SAYS"; then
+    echo "netns_up: ${NETNS_RELAY[0]} does not forward" >&2
+    return 1
+  fi
+  echo "relay: $said" >&2
+}
+
 netns_up() {
   NETNS_A=dpdkx-$$-a
   NETNS_B=dpdkx-$$-b
   export NETNS_A NETNS_B NETNS_ADDRESS_A NETNS_ADDRESS_B
   ip netns add "$NETNS_A"
   ip netns add "$NETNS_B"
-  ip link add "$NETNS_DEVICE" netns "$NETNS_A" type veth peer name "$NETNS_DEVICE" netns "$NETNS_B"
   local host
+  if ((${#NETNS_RELAY[@]})); then
+    netns_join_by_relay
+  else
+    ip link add "$NETNS_DEVICE" netns "$NETNS_A" type veth peer name "$NETNS_DEVICE" netns "$NETNS_B"
+  fi
   for host in A B; do
     local name=NETNS_$host address=NETNS_ADDRESS_$host
     ip -n "${!name}" link set "$NETNS_DEVICE" up
@@ -69,7 +101,7 @@ netns_b() { ip netns exec "$NETNS_B" "$@"; }
 
 netns_down() {
   local name pid
-  for name in "$NETNS_A" "$NETNS_B"; do
+  for name in "$NETNS_A" "$NETNS_B" "$NETNS_R"; do
     [[ -n $name && -e /run/netns/$name ]] || continue
     # The namespace is this script's own, so whatever is in it is too.
     for pid in $(ip netns pids "$name"); do
@@ -79,4 +111,5 @@ netns_down() {
   done
   NETNS_A=
   NETNS_B=
+  NETNS_R=
 }

@@ -173,6 +173,7 @@ collc_rt_group *communicator::group() {
   collc_rt_settings settings{};
   settings.size = sizeof settings;
   settings.mode = runtime_mode();
+  settings.automatic = automatic_progress() ? 1 : 0;
   if (collc_rt_group_create(ranks_, rank_, &how, &settings, &group_) == 0)
     begin_background();
   else

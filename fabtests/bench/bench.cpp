@@ -246,7 +246,10 @@ int run(const bench_command &b) {
   if (b.wants("memory"))
     run_memory(failed, b);
   write_csv(r, b.output + ".csv");
-  const bool plotted = write_svg(r, b.output + ".svg");
+  std::vector<plot> plots;
+  for (const std::string section : {"host", "memif", "veth"})
+    plots.push_back({section, "latency", section + ": tagged latency, one way", "us"});
+  const bool plotted = write_svg(r, b.output + ".svg", plots);
   fmt::print("\nwritten: {0}.csv{1}\n", b.output,
              plotted ? ", " + b.output + ".svg" : " (no plot: gnuplot is missing or failed)");
   const bool all_met = std::ranges::all_of(verdicts, &verdict::met);

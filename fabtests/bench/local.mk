@@ -7,6 +7,8 @@ bench_programs = \
 	fabtests/bench/floor_shm \
 	fabtests/bench/floor_socket \
 	fabtests/bench/getinfo_cost \
+	fabtests/bench/overlap_report \
+	fabtests/bench/relay \
 	fabtests/bench/remote_perf \
 	fabtests/bench/trigger_perf
 
@@ -51,6 +53,20 @@ fabtests_bench_getinfo_cost_CPPFLAGS = $(LIBFABRIC_CFLAGS)
 fabtests_bench_getinfo_cost_LDADD = $(LIBFABRIC_LIBS)
 fabtests_bench_getinfo_cost_SOURCES = fabtests/bench/getinfo_cost.cpp
 
+# What fabtests/bench/overlap runs, besides fabtests/coll/overlap.c.
+fabtests_bench_overlap_report_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_overlap_report_LDADD = $(fabtests_libs)
+fabtests_bench_overlap_report_SOURCES = \
+	fabtests/bench/child.cpp fabtests/bench/child.h \
+	fabtests/bench/overlap_report.cpp \
+	fabtests/bench/report.cpp fabtests/bench/report.h \
+	fabtests/bench/results.cpp fabtests/bench/results.h \
+	fabtests/bench/targets.h
+
+fabtests_bench_relay_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_relay_LDADD = $(fabtests_libs)
+fabtests_bench_relay_SOURCES = fabtests/bench/relay.cpp
+
 if HAVE_DPDK
 bench_programs += fabtests/bench/floor_dpdk
 fabtests_bench_floor_dpdk_CPPFLAGS = $(fabtests_cppflags)
@@ -62,3 +78,5 @@ endif
 bench-programs: $(bench_programs) fabtests/sim/scale
 
 check_PROGRAMS += $(bench_programs)
+
+EXTRA_DIST += fabtests/bench/overlap

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -15,10 +16,11 @@ namespace fabtest {
 
 namespace {
 
-// The provider under test first, then the others, floors last.
-constexpr const char *column_order[] = {"dpdkx", "shm", "tcp;ofi_rxm", "udp;ofi_rxd",
-                                        "net",   "raw", "kernel_udp",  "kernel_tcp",
-                                        "flag",  "ring"};
+// What is under test first, then the others, floors last.
+constexpr const char *column_order[] = {
+    "dpdkx",      "shm",          "tcp;ofi_rxm", "udp;ofi_rxd", "net",     "raw",
+    "kernel_udp", "kernel_tcp",   "flag",        "ring",        "offload", "offload-manual",
+    "function",   "non-blocking", "persistent",  "blocking",    "limit"};
 
 struct table {
   std::string section, what, unit;
@@ -71,17 +73,18 @@ void print_row(const results &r, const table &t, std::size_t size) {
   fmt::print("\n");
 }
 
-void plot_latency(std::ofstream &script, const results &r, const std::string &section) {
+// False if there is nothing to plot.
+bool add_plot(std::ostream &script, const results &r, const plot &p) {
   std::vector<std::string> curves;
   std::string data;
   for (const auto &t : tables_of(r)) {
-    if (t.section != section || t.what != "latency")
+    if (t.section != p.section || t.what != p.what)
       continue;
     for (const auto &column : t.columns) {
       const auto block = fmt::format("$data{}", curves.size());
       data += block + " << end\n";
       for (const std::size_t size : t.sizes)
-        if (const auto v = r.median(section, t.what, size, column))
+        if (const auto v = r.median(t.section, t.what, size, column))
           data += fmt::format("{} {}\n", std::max<std::size_t>(size, 1), *v);
       data += "end\n";
       curves.push_back(
@@ -89,9 +92,11 @@ void plot_latency(std::ofstream &script, const results &r, const std::string &se
     }
   }
   if (curves.empty())
-    return;
-  fmt::print(script, "{}set title '{}: tagged latency, one way' noenhanced\nplot {}\n", data,
-             section, fmt::join(curves, ", "));
+    return false;
+  fmt::print(script, "{}unset logscale\nset logscale {} 2\nset ylabel '{}'\n", data,
+             p.logarithmic ? "xy" : "x", p.unit);
+  fmt::print(script, "set title '{}' noenhanced\nplot {}\n", p.title, fmt::join(curves, ", "));
+  return true;
 }
 
 } // namespace
@@ -127,17 +132,18 @@ void write_csv(const results &r, const std::string &path) {
                s.unit, s.run_medians.size(), s.median(), s.best_tenth());
 }
 
-bool write_svg(const results &r, const std::string &path) {
+bool write_svg(const results &r, const std::string &path, const std::vector<plot> &plots) {
+  std::ostringstream drawn;
+  const auto count =
+      std::ranges::count_if(plots, [&](const plot &p) { return add_plot(drawn, r, p); });
   const std::string script_path = path + ".gnuplot";
   {
     std::ofstream script(script_path);
     fmt::print(script,
-               "set terminal svg size 900,1300 dynamic\nset output '{}'\nset multiplot layout 3,1\n"
-               "set logscale xy 2\nset grid\nset key left top\nset xlabel 'bytes'\n"
-               "set ylabel 'us'\n",
-               path);
-    for (const char *section : {"host", "memif", "veth"})
-      plot_latency(script, r, section);
+               "set terminal svg size 900,{} dynamic\nset output '{}'\nset multiplot layout {},1\n"
+               "set grid\nset key left top\nset xlabel 'bytes'\n{}",
+               430 * std::max<std::ptrdiff_t>(count, 1), path, std::max<std::ptrdiff_t>(count, 1),
+               drawn.str());
   }
   const auto plotted = run_child({{"gnuplot", script_path}, {}}, std::chrono::seconds(60));
   std::remove(script_path.c_str());

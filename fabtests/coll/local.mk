@@ -1,7 +1,8 @@
 # Persistent collectives of unmodified MPI programs, which are C, compiled by each
 # MPI's own wrapper, and run by fabtests/coll/run.
 
-coll_tests = kinds life mixed others reduce threads
+# overlap measures, for fabtests/bench/overlap.
+coll_tests = kinds life mixed others overlap reduce threads
 coll_programs =
 if ENABLE_COLL_MPICH
 coll_programs += $(coll_tests:%=fabtests/coll/bin/mpich/%)
@@ -27,7 +28,10 @@ check-coll: all coll-programs
 	@FI_PROVIDER_PATH='$(abs_top_builddir)/.libs'; export FI_PROVIDER_PATH; \
 	'$(srcdir)/fabtests/coll/run' -b '$(abs_top_builddir)'
 
-.PHONY: check-coll coll-programs
+# All that fabtests/bench/overlap runs.
+overlap-programs: all coll-programs fabtests/bench/overlap_report fabtests/bench/relay
+
+.PHONY: check-coll coll-programs overlap-programs
 
 CLEANFILES += $(coll_programs)
 EXTRA_DIST += fabtests/coll/names.h fabtests/coll/run fabtests/coll/run-mpich \

@@ -16,7 +16,12 @@ int Background::start(const char *name, int cpu, std::function<void()> run, std:
             "'; allowed: processors that this process may use (" + allowed_cpus() + ")";
     return -EINVAL;
   }
-  if (const int rc = start_thread(thread_, std::move(run), error)) {
+  // It answers others while the application computes.
+  auto begin = [run = std::move(run)] {
+    prefer_short_slices();
+    run();
+  };
+  if (const int rc = start_thread(thread_, std::move(begin), error)) {
     error = std::string("no thread ") + name + ": " + error;
     return rc;
   }

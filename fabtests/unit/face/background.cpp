@@ -3,8 +3,13 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +41,43 @@ static void background__blocks_signals_and_has_a_name(void **) {
   assert_string_equal(name.c_str(), "dpdkx-test");
   pthread_sigmask(SIG_SETMASK, nullptr, &after);
   assert_int_equal(sigismember(&after, SIGUSR1), sigismember(&before, SIGUSR1));
+}
+
+// What the kernel says of the calling thread's slice, in nanoseconds; 0 where it has none.
+static std::uint64_t slice_of_this_thread() {
+  struct {
+    std::uint32_t size, policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime, deadline, period;
+  } a{};
+  syscall(SYS_sched_getattr, 0, &a, sizeof a, 0);
+  return a.runtime;
+}
+
+// Linux before 6.12 takes no slice, and tells none.
+static bool kernel_has_slices() {
+  utsname u{};
+  int major = 0, minor = 0;
+  uname(&u);
+  return std::sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
+         (major > 6 || (major == 6 && minor >= 12));
+}
+
+static void background__is_run_soon_after_it_wakes(void **) {
+  if (!kernel_has_slices() || sched_getscheduler(0) != SCHED_OTHER)
+    skip();
+  std::uint64_t slice = 0;
+  std::string error;
+  {
+    Background thread;
+    assert_int_equal(thread.start(
+                         "dpdkx-test", -1, [&] { slice = slice_of_this_thread(); }, error),
+                     0);
+  }
+  assert_int_equal(slice, 100'000);
+  assert_true(slice_of_this_thread() > slice); // the application's is as it was
 }
 
 static void background__a_processor_that_is_not_there(void **) {
@@ -75,6 +117,7 @@ static void background__a_forked_child_does_not_wait_for_it(void **) {
 
 static const CMUnitTest cases[] = {
     cmocka_unit_test(background__blocks_signals_and_has_a_name),
+    cmocka_unit_test(background__is_run_soon_after_it_wakes),
     cmocka_unit_test(background__a_processor_that_is_not_there),
     cmocka_unit_test(background__a_forked_child_does_not_wait_for_it),
 };
