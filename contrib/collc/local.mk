@@ -23,6 +23,7 @@ collc_sources = \
 	contrib/collc/lang/lexer.cpp contrib/collc/lang/lexer.h \
 	contrib/collc/lang/parser.cpp contrib/collc/lang/parser.h \
 	contrib/collc/lang/parser_base.cpp contrib/collc/lang/parser_base.h \
+	contrib/collc/lang/setting.cpp contrib/collc/lang/setting.h \
 	contrib/collc/lower/atomics.cpp contrib/collc/lower/atomics.h \
 	contrib/collc/lower/lower.cpp contrib/collc/lower/lower.h \
 	contrib/collc/lower/options.h \

@@ -15,7 +15,7 @@ int Multicast::join(EndpointHandle &handle, const void *address, std::uint64_t f
   if (flags & FI_COLLECTIVE)
     return -FI_ENOSYS;
   const Endpoint &endpoint = handle.endpoint;
-  if (flags & ~directions || !endpoint.may(flags ? flags : std::uint64_t{0})) {
+  if (flags & ~directions || !endpoint.may(flags)) {
     FI_WARN(&provider, FI_LOG_EP_CTRL,
             "fi_join: flags %#llx; allowed: those of FI_SEND and FI_RECV that the endpoint has\n",
             static_cast<unsigned long long>(flags));

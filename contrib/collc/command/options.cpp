@@ -2,9 +2,9 @@
 #include "collc/command/options.h"
 
 #include "collc/lang/error.h"
+#include "collc/lang/setting.h"
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -61,15 +61,8 @@ void common_options::declare(CLI::App &command) {
 
 void common_options::finish() {
   for (const std::string &p : parameters) {
-    const auto sign = p.find('=');
-    std::int64_t value = 0;
-    const char *const end = p.data() + p.size();
-    const auto read = sign == std::string::npos
-                          ? std::from_chars_result{p.data(), std::errc::invalid_argument}
-                          : std::from_chars(p.data() + sign + 1, end, value);
-    if (read.ec != std::errc{} || read.ptr != end)
-      throw error("--set " + p + ": expected NAME=NUMBER");
-    asked.parameters[p.substr(0, sign)] = value;
+    const auto [name, value] = parse_setting(p);
+    asked.parameters[name] = value;
   }
   if (!ready_.empty())
     asked.ready = ready_ == "each"    ? readiness::each

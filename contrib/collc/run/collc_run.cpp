@@ -6,12 +6,12 @@
 #include "collc/collc_runtime.h"
 #include "collc/lang/builtin.h"
 #include "collc/lang/error.h"
+#include "collc/lang/setting.h"
 #include "collc/run/data.h"
 #include "collc/run/hub.h"
 #include "config.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <iostream>
@@ -47,15 +47,8 @@ struct parameter_list {
   explicit parameter_list(const std::vector<std::string> &texts) {
     names.reserve(texts.size()); // pointers into it stay
     for (const std::string &text : texts) {
-      const auto sign = text.find('=');
-      std::int64_t value = 0;
-      const char *const end = text.data() + text.size();
-      const auto read = sign == std::string::npos
-                            ? std::from_chars_result{text.data(), std::errc::invalid_argument}
-                            : std::from_chars(text.data() + sign + 1, end, value);
-      if (read.ec != std::errc{} || read.ptr != end)
-        throw error("--set " + text + ": expected NAME=NUMBER");
-      names.push_back(text.substr(0, sign));
+      auto [name, value] = parse_setting(text);
+      names.push_back(std::move(name));
       all.push_back({names.back().c_str(), value});
     }
   }
