@@ -459,6 +459,8 @@ void Endpoint::Impl::after_handshake(Conn &c) {
   if (c.session.proven() && !c.opened && c.path_up) {
     c.opened = true;
     lossy_conns_ += !c.lossless;
+    c.port->note_session(c.path, static_cast<std::uint64_t>(c.session.local_token()),
+                         static_cast<std::uint64_t>(c.session.peer_token()));
     messenger_.opened(c, {.tx_first = c.session.first_mn(),
                           .rx_first = c.session.peer_first_mn(),
                           .tx_credit = c.session.peer_first_credit(),

@@ -11,6 +11,7 @@
 #include "dpdkx/base/address.h"
 #include "dpdkx/base/clock.h"
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +48,12 @@ struct RxDatagram {
   std::uint32_t len = 0;
   PathId path = PathId::none; // none: from a source that has no path yet
   void *handle = nullptr;     // the link's own
+};
+
+// Where a datagram came from, for as long as one likes.
+struct Origin {
+  Address source;
+  std::array<std::uint8_t, 6> hop{}; // whom to give an answer to: the link's own
 };
 
 enum class PathEventKind : std::uint8_t {
@@ -112,6 +119,18 @@ public:
   // Sends a small datagram back to where `to` came from, without a path. Best
   // effort: handshake replies, resets. Only between poll() and release().
   virtual void reply(const RxDatagram &to, std::span<const std::byte> bytes) = 0;
+
+  // The same at any later time, for who forwards. False: the link can't.
+  virtual bool origin(const RxDatagram &, Origin &out) const { return (void)out, false; }
+  virtual bool reply_to(const Origin &, std::span<const std::byte> bytes) {
+    return (void)bytes, false;
+  }
+
+  // The tokens by which packets of the session on a path are known: a link that
+  // takes datagrams in while nobody polls may acknowledge them.
+  virtual void note_session(PathId, std::uint64_t local_token, std::uint64_t peer_token) {
+    (void)local_token, (void)peer_token;
+  }
 
   // What has happened to paths since the last call. Cheap when nothing has.
   // Called every turn; a link may look at its sockets only every so often

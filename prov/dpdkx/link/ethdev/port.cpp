@@ -327,17 +327,26 @@ Address EthdevPort::source(const RxDatagram &datagram) const {
 }
 
 void EthdevPort::reply(const RxDatagram &to, std::span<const std::byte> bytes) {
-  if (bytes.size() > traits_.max_datagram)
-    return;
-  auto *packet = take_packet();
+  Origin from;
+  (void)(origin(to, from) && reply_to(from, bytes));
+}
+
+bool EthdevPort::origin(const RxDatagram &datagram, Origin &out) const {
+  out = {source(datagram), net::source_mac(datagram.data - encapsulation_.header_size()).bytes};
+  return true;
+}
+
+bool EthdevPort::reply_to(const Origin &to, std::span<const std::byte> bytes) {
+  auto *packet = bytes.size() <= traits_.max_datagram ? take_packet() : nullptr;
   if (packet == nullptr)
-    return;
-  auto peer = source(to);
+    return false;
   std::copy(bytes.begin(), bytes.end(), rte_pktmbuf_mtod(packet, std::byte *));
-  finish(packet, net::source_mac(to.data - encapsulation_.header_size()), net::Ip::of(peer),
-         peer.port, static_cast<std::uint32_t>(bytes.size()));
-  if (device_->transmit(&packet, 1) == 0)
-    rte_pktmbuf_free(packet);
+  finish(packet, net::Mac{to.hop}, net::Ip::of(to.source), to.source.port,
+         static_cast<std::uint32_t>(bytes.size()));
+  if (device_->transmit(&packet, 1) == 1)
+    return true;
+  rte_pktmbuf_free(packet);
+  return false;
 }
 
 PortCounters EthdevPort::counters() const {

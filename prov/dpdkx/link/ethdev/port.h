@@ -40,6 +40,8 @@ public:
   void release(RxDatagram *, unsigned n) override;
   Address source(const RxDatagram &) const override;
   void reply(const RxDatagram &to, std::span<const std::byte> bytes) override;
+  bool origin(const RxDatagram &, Origin &out) const override;
+  bool reply_to(const Origin &, std::span<const std::byte> bytes) override;
 
   unsigned poll_events(PathEvent *out, unsigned max, Time now) override;
 

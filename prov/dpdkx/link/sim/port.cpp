@@ -146,14 +146,32 @@ void SimPort::reply(const RxDatagram &to, std::span<const std::byte> bytes) {
     std::ranges::copy(bytes, packet->data);
     return send(packet, p);
   }
+  send_back(received->from, bytes);
+}
+
+bool SimPort::send_back(const Address &to, std::span<const std::byte> bytes) {
   if (!core_.ring_has_room(nic_))
-    return;
+    return false;
   Packet *packet = core_.pool.get(traits_.max_datagram);
   packet->from = address_;
-  packet->to = received->from;
+  packet->to = to;
   packet->len = static_cast<std::uint32_t>(bytes.size());
   std::ranges::copy(bytes, packet->data);
   core_.transmit(nic_, packet);
+  return true;
+}
+
+bool SimPort::origin(const RxDatagram &datagram, Origin &out) const {
+  out = {source(datagram), {}};
+  return !traits_.lossless; // a datagram of a connected path is answered on it
+}
+
+bool SimPort::reply_to(const Origin &to, std::span<const std::byte> bytes) {
+  Lock lock(core_.mutex);
+  if (alive_ && !traits_.lossless && bytes.size() <= traits_.max_datagram)
+    return send_back(to.source, bytes);
+  ++core_.counters.misuse;
+  return false;
 }
 
 bool SimPort::deliver(Packet *p) {

@@ -25,6 +25,8 @@ public:
   void release(RxDatagram *, unsigned n) override;
   Address source(const RxDatagram &) const override;
   void reply(const RxDatagram &to, std::span<const std::byte>) override;
+  bool origin(const RxDatagram &, Origin &out) const override;
+  bool reply_to(const Origin &, std::span<const std::byte> bytes) override;
   unsigned poll_events(PathEvent *out, unsigned max, Time now) override;
   int pull(PathId, std::span<const iovec> local, std::span<const iovec> remote) override;
   bool arm() override; // nothing blocks here; but it answers whether there is something to poll
@@ -58,6 +60,7 @@ private:
   void remove_path(PathId);
   void forget_arrivals(const Path &closed, PathId);
   void send(Packet *, Path *);
+  bool send_back(const Address &to, std::span<const std::byte>);
   bool room(Path *);
 
   Network::Core &core_;

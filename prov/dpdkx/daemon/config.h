@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// How dpdkxd is set up. The command line and the configuration file fill it
+// (options.h).
+#pragma once
+
+#include "dpdkx/base/clock.h"
+#include "dpdkx/link/ethdev/module.h"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dpdkx::daemon {
+
+struct DeviceConfig {
+  link::DeviceRequest request;
+  link::DeviceOptions options;
+  std::uint32_t queues = 1; // receive queues for what ranks haven't asked for by a rule
+};
+
+struct Config {
+  std::vector<DeviceConfig> devices;
+
+  // Where ranks find it: an abstract socket of this network namespace, "@name", or a path.
+  std::string socket = "@dpdkxd";
+
+  std::uint32_t max_ranks = 1024;     // endpoints at once, of all users
+  std::uint32_t max_ring = 16u << 20; // bytes of shared memory each way that an endpoint may bring
+
+  // The forwarding thread: its processor, -1: any; and how long it polls in vain before it sleeps,
+  // where every device can wake it. Devices that can't are looked at every `blind_poll`.
+  int processor = -1;
+  Duration sleep_after = std::chrono::milliseconds(10);
+  Duration blind_poll = std::chrono::microseconds(200);
+
+  // An endpoint that has left packets unread for so long is taken to compute: packets for it are
+  // acknowledged in its name.
+  Duration acknowledge_after = std::chrono::microseconds(100);
+};
+
+} // namespace dpdkx::daemon
