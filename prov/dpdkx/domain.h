@@ -7,10 +7,10 @@
 #pragma once
 
 #include "dpdkx/background.h"
+#include "dpdkx/base/idle.h"
 #include "dpdkx/domain_wait.h"
 #include "dpdkx/endpoint_set.h"
 #include "dpdkx/fabric.h"
-#include "dpdkx/idle.h"
 #include "dpdkx/idle_service.h"
 #include "util_ext/domain.h"
 #include "util_ext/eq.h"

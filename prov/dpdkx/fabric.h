@@ -7,10 +7,10 @@
 // the domains that have connected ones.
 #pragma once
 
+#include "dpdkx/base/idle.h"
 #include "dpdkx/domain_wait.h"
 #include "dpdkx/endpoint_set.h"
 #include "dpdkx/fabric_wait.h"
-#include "dpdkx/idle.h"
 #include "dpdkx/idle_service.h"
 #include "dpdkx/requests.h"
 #include "dpdkx/settings.h"

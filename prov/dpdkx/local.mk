@@ -32,7 +32,7 @@ face_sources = \
 	prov/dpdkx/getinfo.cpp \
 	prov/dpdkx/getinfo_address.cpp \
 	prov/dpdkx/getinfo_address.h \
-	prov/dpdkx/idle.h \
+	prov/dpdkx/base/idle.h \
 	prov/dpdkx/idle_service.cpp \
 	prov/dpdkx/idle_service.h \
 	prov/dpdkx/key_digest.cpp \

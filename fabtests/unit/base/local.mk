@@ -2,6 +2,7 @@ unit_base_sources = \
 	fabtests/unit/base/address.cpp \
 	fabtests/unit/base/clock.cpp \
 	fabtests/unit/base/cpus.cpp \
+	fabtests/unit/base/idle.cpp \
 	fabtests/unit/base/list.cpp \
 	fabtests/unit/base/log.cpp \
 	fabtests/unit/base/seq.cpp \

@@ -9,7 +9,6 @@ unit_face_sources = \
 	fabtests/unit/face/face.cpp \
 	fabtests/unit/face/face.h \
 	fabtests/unit/face/getinfo.cpp \
-	fabtests/unit/face/idle.cpp \
 	fabtests/unit/face/key_digest.cpp \
 	fabtests/unit/face/op_flags.cpp \
 	fabtests/unit/face/setting_value.cpp \

@@ -6,6 +6,7 @@ base_sources = \
 	prov/dpdkx/base/clock.h \
 	prov/dpdkx/base/cpus.cpp \
 	prov/dpdkx/base/cpus.h \
+	prov/dpdkx/base/idle.h \
 	prov/dpdkx/base/list.h \
 	prov/dpdkx/base/log.cpp \
 	prov/dpdkx/base/log.h \

@@ -2,6 +2,7 @@
 #include "dpdkx/link/host/handshake.h"
 
 #include "dpdkx/link/host/segment.h"
+#include "dpdkx/link/host/unix_socket.h"
 
 #include <cerrno>
 #include <cstring>
@@ -19,41 +20,6 @@ namespace {
 
 constexpr char hello_magic[8] = {'d', 'p', 'd', 'k', 'x', ' ', 'h', 'i'};
 constexpr char welcome_magic[8] = {'d', 'p', 'd', 'k', 'x', ' ', 'o', 'k'};
-constexpr int max_passed = 4; // descriptors looked for in one message
-
-// Owns whatever descriptors came with a message.
-int take_descriptors(msghdr &message, const ForkHold &hold, Fd (&passed)[max_passed]) {
-  int count = 0;
-  for (cmsghdr *c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-      continue;
-    const std::size_t bytes = c->cmsg_len - CMSG_LEN(0);
-    for (std::size_t at = 0; at + sizeof(int) <= bytes && count < max_passed; at += sizeof(int)) {
-      int fd;
-      std::memcpy(&fd, CMSG_DATA(c) + at, sizeof(fd));
-      passed[count++] = Fd(fd, hold);
-    }
-  }
-  return count;
-}
-
-// The length received, or negative errno.
-ssize_t receive_with_descriptors(const Fd &socket, iovec into, int &flags, Fd (&passed)[max_passed],
-                                 int &count) {
-  alignas(cmsghdr) char control[CMSG_SPACE(max_passed * sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &into;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  const ForkHold hold;
-  const ssize_t got = recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got < 0)
-    return -errno;
-  flags = message.msg_flags;
-  count = take_descriptors(message, hold, passed);
-  return got;
-}
 
 } // namespace
 
@@ -88,37 +54,17 @@ const char *hello_fault(const Hello &hello, int &status) {
 }
 
 int send_hello(const Fd &socket, const Hello &hello, const Fd &memfd) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  iovec body{const_cast<Hello *>(&hello), sizeof(hello)};
-  msghdr message{};
-  message.msg_iov = &body;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr *const c = CMSG_FIRSTHDR(&message);
-  c->cmsg_level = SOL_SOCKET;
-  c->cmsg_type = SCM_RIGHTS;
-  c->cmsg_len = CMSG_LEN(sizeof(int));
-  const int fd = memfd.get();
-  std::memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-  return sendmsg(socket.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+  return send_with_memory(socket, std::as_bytes(std::span(&hello, 1)), memfd);
 }
 
 int receive_hello(const Fd &socket, Hello &hello, Fd &memfd) {
-  Fd passed[max_passed];
-  int count = 0, flags = 0;
   const ssize_t got =
-      receive_with_descriptors(socket, {&hello, sizeof(hello)}, flags, passed, count);
+      receive_with_memory(socket, std::as_writable_bytes(std::span(&hello, 1)), memfd);
   if (got < 0)
     return static_cast<int>(got);
   if (got == 0)
     return -ECONNRESET;
-  if (count == 0 && (flags & MSG_CTRUNC) != 0)
-    return -EMFILE;
-  if (got != sizeof(hello) || count != 1 || (flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
-    return -EPROTO;
-  memfd = std::move(passed[0]);
-  return 0;
+  return got == sizeof(hello) && memfd ? 0 : -EPROTO;
 }
 
 void send_welcome(const Fd &socket, std::int32_t status) {

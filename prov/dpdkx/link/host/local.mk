@@ -21,4 +21,6 @@ link_host_sources = \
 	prov/dpdkx/link/host/ring.h \
 	prov/dpdkx/link/host/segment.cpp \
 	prov/dpdkx/link/host/segment.h \
+	prov/dpdkx/link/host/unix_socket.cpp \
+	prov/dpdkx/link/host/unix_socket.h \
 	prov/dpdkx/link/host/wait.cpp

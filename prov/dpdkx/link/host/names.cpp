@@ -2,44 +2,22 @@
 #include "dpdkx/link/host/names.h"
 
 #include "dpdkx/link/host/local_addresses.h"
+#include "dpdkx/link/host/unix_socket.h"
 
 #include <cerrno>
 #include <cstring>
 #include <new>
 #include <random>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 namespace dpdkx::link::host {
 
 namespace {
 
-struct Name {
-  sockaddr_un address{};
-  socklen_t length;
-
-  explicit Name(const Address &of) {
-    const std::string text = "dpdkx/" + to_string(of);
-    static_assert(sizeof(address.sun_path) > 64);
-    address.sun_family = AF_UNIX; // sun_path[0] == 0 makes it abstract
-    std::memcpy(address.sun_path + 1, text.data(), text.size());
-    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
-  }
-  const sockaddr *get() const { return reinterpret_cast<const sockaddr *>(&address); }
-};
-
-Fd make_socket() {
-  const ForkHold hold;
-  return {socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), hold};
+SocketName name_of(const Address &address) {
+  return SocketName::abstract("dpdkx/" + to_string(address));
 }
 
-int connect_exactly(const Address &peer, Fd &socket) {
-  socket = make_socket();
-  if (!socket)
-    return socket.error();
-  const Name name(peer);
-  return connect(socket.get(), name.get(), name.length) == 0 ? 0 : -errno;
-}
+int connect_exactly(const Address &peer, Fd &socket) { return connect_to(name_of(peer), socket); }
 
 // Only a connection tells: a name that is bound for a moment by someone who
 // finds it in conflict, too, must not count.
@@ -62,12 +40,8 @@ bool conflicts(const Address &bound) {
 }
 
 int listen_exactly(const Address &at, Fd &listener) {
-  listener = make_socket();
-  if (!listener)
-    return listener.error();
-  const Name name(at);
-  if (bind(listener.get(), name.get(), name.length) != 0 || listen(listener.get(), SOMAXCONN) != 0)
-    return -errno;
+  if (const int result = listen_at(name_of(at), listener); result != 0)
+    return result;
   return conflicts(at) ? -EADDRINUSE : 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-#include "dpdkx/idle.h"
+#include "dpdkx/base/idle.h"
 
 #include <atomic>
 #include <sched.h>
