@@ -5,7 +5,6 @@
 #include "dpdkx/base/thread.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 namespace dpdkx {
@@ -27,12 +26,8 @@ int Background::start(const char *name, int cpu, std::function<void()> run, std:
   }
   owner_ = getpid();
   pthread_setname_np(thread_.native_handle(), name);
-  if (cpu >= 0) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<std::size_t>(cpu), &one);
-    pthread_setaffinity_np(thread_.native_handle(), sizeof(one), &one);
-  }
+  if (cpu >= 0)
+    pin(thread_.native_handle(), cpu);
   return 0;
 }
 

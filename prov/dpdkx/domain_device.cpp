@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/address_format.h"
+#include "dpdkx/daemon_devices.h"
 #include "dpdkx/domain.h"
 #include "dpdkx/link/ethdev/loader.h"
 #include "dpdkx/provider.h"
@@ -44,6 +45,25 @@ int open_device(const link::EthdevModule &module, const Settings &settings, cons
   return link::open_first_free(module, requests, options, device, index, error);
 }
 
+int open_device_of_daemon(const Settings &settings, const char *name,
+                          std::shared_ptr<link::Device> &device) {
+  std::string error;
+  const int rc =
+      link::open_daemon_device(settings.daemon, name + daemon_domain_prefix.size(), device, error);
+  if (rc) {
+    FI_WARN(&provider, FI_LOG_DOMAIN, "domain '%s': %s\n", name, error.c_str());
+    return rc;
+  }
+  FI_INFO(&provider, FI_LOG_DOMAIN, "device %s of dpdkxd at %s, driver %s, address %s\n",
+          device->info().link_name.c_str(), settings.daemon.socket.c_str(),
+          device->info().driver.c_str(), net::to_string(device->info().address).c_str());
+  return 0;
+}
+
+bool is_device_of_daemon(const Settings &settings, const char *name) {
+  return name && settings.use_daemon && std::string_view(name).starts_with(daemon_domain_prefix);
+}
+
 } // namespace
 
 int open_device_of(const Settings &settings, const fi_info &info,
@@ -51,6 +71,8 @@ int open_device_of(const Settings &settings, const fi_info &info,
   const char *name = info.domain_attr->name;
   if (name ? std::strcmp(name, host_domain_name) == 0 : settings.devices.empty())
     return 0;
+  if (is_device_of_daemon(settings, name))
+    return open_device_of_daemon(settings, name, device);
   const auto is_named = [name](const net::DeviceSpec &spec) { return !name || spec.text == name; };
   if (std::none_of(settings.devices.begin(), settings.devices.end(), is_named))
     return no_such_domain(name);

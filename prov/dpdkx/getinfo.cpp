@@ -3,6 +3,7 @@
 // fi_getinfo(3): which domains there are, at which addresses, and whether they
 // fit what the application asks for. Touches no device and starts nothing.
 #include "dpdkx/base_info.h"
+#include "dpdkx/daemon_devices.h"
 #include "dpdkx/domain.h"
 #include "dpdkx/getinfo_address.h"
 #include "dpdkx/link/ethdev/loader.h"
@@ -49,10 +50,24 @@ struct Candidate {
   Address address;                  // port 0
   std::size_t max_datagram;         // bytes of its UDP datagrams, or the host link's
   std::function<fid_nic *()> nic{}; // none: the host link
+  bool groups = false;              // of IP: FI_MULTICAST
 };
 
-bool is_domain(const Settings &settings, const char *name) {
+// Devices that the process opens itself, or those of the daemon.
+struct Devices {
+  const Settings &settings;
+  std::vector<link::DeviceInfo> of_daemon;
+
+  explicit Devices(const Settings &s) : settings(s), of_daemon(daemon_devices(s)) {}
+  bool empty() const { return settings.devices.empty() && of_daemon.empty(); }
+};
+
+bool is_domain(const Devices &devices, const char *name) {
+  const Settings &settings = devices.settings;
   return std::strcmp(name, host_domain_name) == 0 ||
+         std::any_of(
+             devices.of_daemon.begin(), devices.of_daemon.end(),
+             [name](const link::DeviceInfo &info) { return daemon_domain_name(info) == name; }) ||
          std::any_of(settings.devices.begin(), settings.devices.end(),
                      [name](const net::DeviceSpec &spec) { return spec.text == name; });
 }
@@ -70,6 +85,27 @@ bool find_device(std::span<const link::DeviceRequest> requests, const char *name
     return false;
   }
   return true;
+}
+
+std::size_t max_datagram(std::size_t mtu, const Address &own) {
+  return mtu - (own.is_v4() ? 28 : 48); // IP and UDP headers
+}
+
+// One address each.
+void add_devices_of_daemon(const Devices &devices, const char *name, const Wanted &wanted,
+                           std::vector<Candidate> &out) {
+  const auto family = wanted.family();
+  for (const link::DeviceInfo &info : devices.of_daemon) {
+    const Address own = info.address.address.with_port(0);
+    const std::string domain = daemon_domain_name(info);
+    if ((name && domain != name) || (family && (*family == net::Family::v4) != own.is_v4()) ||
+        !wanted.suits_device(own))
+      continue;
+    const std::size_t datagram =
+        std::min<std::size_t>(max_datagram(info.mtu, own), devices.settings.host.max_datagram);
+    out.push_back(
+        {domain, own, datagram, [info] { return make_nic(spec_of(info), description_of(info)); }});
+  }
 }
 
 // Once for each family that it has an address of, unless the call is about one of them.
@@ -98,10 +134,10 @@ void add_device(const Settings &settings, const char *name, const Wanted &wanted
     }
     const Address own = description.address.address.with_port(0);
     const bool again = !out.empty() && out.back().address == own;
-    const std::size_t datagram = description.mtu - (own.is_v4() ? 28 : 48); // IP and UDP headers
+    const std::size_t datagram = max_datagram(description.mtu, own);
     if (!again && wanted.suits_device(own))
       out.push_back({spec.text, own, std::min<std::size_t>(datagram, settings.host.max_datagram),
-                     [spec, description] { return make_nic(spec, description); }});
+                     [spec, description] { return make_nic(spec, description); }, true});
     if (requests[i].address)
       return; // the setting's, and no other
   }
@@ -109,20 +145,25 @@ void add_device(const Settings &settings, const char *name, const Wanted &wanted
 
 // With devices, the host link alone is offered to who asks for it, by name or by
 // an address that no device has, and to who asks for everything.
-bool wants_host(const Settings &settings, const fi_info *hints, const Wanted &wanted) {
+bool wants_host(const Devices &devices, const fi_info *hints, const Wanted &wanted) {
   if (const char *name = domain_asked_for(hints))
     return std::strcmp(name, host_domain_name) == 0;
-  return settings.devices.empty() || !hints || (wanted.source && !wanted.source->is_any());
+  return devices.empty() || !hints || (wanted.source && !wanted.source->is_any());
 }
 
-std::vector<Candidate> candidates(const Settings &settings, const fi_info *hints,
+std::vector<Candidate> candidates(const Devices &devices, const fi_info *hints,
                                   const Wanted &wanted) {
+  const Settings &settings = devices.settings;
   std::vector<Candidate> found;
   const char *name = domain_asked_for(hints);
-  if (!settings.devices.empty() && (!name || std::strcmp(name, host_domain_name) != 0))
-    add_device(settings, name, wanted, found);
+  if (!name || std::strcmp(name, host_domain_name) != 0) {
+    if (!settings.devices.empty())
+      add_device(settings, name, wanted, found);
+    else
+      add_devices_of_daemon(devices, name, wanted, found);
+  }
   if (found.empty() || !hints) {
-    if (wants_host(settings, hints, wanted)) {
+    if (wants_host(devices, hints, wanted)) {
       if (wanted.suits_host())
         found.push_back({host_domain_name, wanted.host_address(), settings.host.max_datagram});
       else if (found.empty())
@@ -140,7 +181,7 @@ int make_info(const Settings &settings, const Candidate &candidate, fi_ep_type t
   const InfoPtr base =
       type == FI_EP_DGRAM
           ? datagram_info(domain, candidate.max_datagram - engine::datagram_overhead,
-                          candidate.nic != nullptr)
+                          candidate.groups)
           : base_info(domain, type);
   const util_ext::Offer offer{
       .info = base.get(),
@@ -191,12 +232,14 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
   Wanted wanted;
   if (const int rc = wanted.read(node, service, flags, hints))
     return rc;
-  if (const char *name = domain_asked_for(hints); name && !is_domain(settings, name))
+  const Devices devices(settings);
+  if (const char *name = domain_asked_for(hints); name && !is_domain(devices, name))
     return util_ext::refuse_hint(provider, "domain_attr->name", name,
-                                 "allowed: 'host', or an entry of FI_DPDKX_DEVICE");
+                                 "allowed: 'host', an entry of FI_DPDKX_DEVICE, or without those "
+                                 "'dpdkxd:' and the name of a device of the daemon");
   InfoPtr list;
   fi_info *last = nullptr;
-  const std::vector<Candidate> domains = candidates(settings, hints, wanted);
+  const std::vector<Candidate> domains = candidates(devices, hints, wanted);
   for (const fi_ep_type type : types) {
     if (asked_type == FI_EP_UNSPEC ? type != FI_EP_RDM && !list : asked_type != type)
       continue;

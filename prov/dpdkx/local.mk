@@ -7,6 +7,8 @@ face_sources = \
 	prov/dpdkx/base_info.h \
 	prov/dpdkx/cntr_ops.cpp \
 	prov/dpdkx/cntr_ops.h \
+	prov/dpdkx/daemon_devices.cpp \
+	prov/dpdkx/daemon_devices.h \
 	prov/dpdkx/deferred_work.cpp \
 	prov/dpdkx/deferred_work.h \
 	prov/dpdkx/domain.cpp \

@@ -3,6 +3,8 @@
 
 #include "dpdkx/base/cpus.h"
 #include "dpdkx/key_digest.h"
+#include "dpdkx/link/daemon/messages.h"
+#include "dpdkx/link/daemon/record.h"
 #include "dpdkx/net/describe.h"
 
 #include <algorithm>
@@ -60,6 +62,27 @@ constexpr Setting table[] = {
      [](Settings &settings, const SettingValue &value, std::string &error) {
        return net::parse_neighbours(value.text, settings.device_options.neighbours, error);
      }},
+    {"daemon",
+     SettingKind::text,
+     {},
+     "@dpdkxd",
+     "the socket of dpdkxd, whose devices are used where FI_DPDKX_DEVICE is not set and it runs: "
+     "'@name', a path, or 'no'",
+     [](Settings &settings, const SettingValue &value, std::string &error) {
+       settings.use_daemon = value.text != "no";
+       settings.daemon.socket = value.text;
+       if (!settings.use_daemon || link::daemon::is_socket_name(value.text))
+         return true;
+       error = "FI_DPDKX_DAEMON: '" + std::string(value.text) +
+               "'; allowed: no, '@' and a name, or a path that begins with '/'";
+       return false;
+     }},
+    {"daemon_ring",
+     SettingKind::size,
+     {link::daemon::min_ring_bytes, GiB, 1, true},
+     "1MiB",
+     "memory for what is under way between an endpoint and dpdkxd, each way",
+     number_to<&Settings::daemon, &link::DaemonOptions::ring_bytes>},
     {"mtu",
      SettingKind::number,
      {.min = net::min_mtu, .max = net::max_mtu, .or_zero = true},

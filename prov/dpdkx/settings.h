@@ -6,6 +6,7 @@
 #pragma once
 
 #include "dpdkx/engine/config.h"
+#include "dpdkx/link/daemon/client.h"
 #include "dpdkx/link/ethdev/module.h"
 #include "dpdkx/link/host/host_link.h"
 #include "dpdkx/setting_value.h"
@@ -25,6 +26,8 @@ struct Settings {
   std::vector<net::DeviceSpec> devices;
   std::vector<std::optional<net::AddressSpec>> addresses; // as many as devices, or fewer
   link::DeviceOptions device_options;
+  bool use_daemon = true; // where no devices are named, and one runs
+  link::DaemonOptions daemon;
 
   std::size_t cq_size = 0;    // entries of a CQ that leaves its size open
   std::size_t cq_overrun = 0; // entries kept beyond a CQ's size

@@ -38,4 +38,11 @@ std::string allowed_cpus() {
   return cpus.known ? list : "0"; // the kernel has more than CPU_SETSIZE
 }
 
+bool pin(pthread_t thread, int cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(cpu), &one);
+  return pthread_setaffinity_np(thread, sizeof(one), &one) == 0;
+}
+
 } // namespace dpdkx

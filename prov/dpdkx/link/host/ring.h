@@ -88,6 +88,11 @@ public:
       clear(position_ + cleared_);
   }
 
+  // How far the consumer has released. Reads its head.
+  std::uint64_t released() {
+    refresh_head();
+    return head_;
+  }
   // Whether the consumer has released everything. Reads its head.
   bool drained() { return refresh_head() && head_ == position_; }
   // The consumer's head is one that no consumer would have written.

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/daemon/acknowledger.h"
+
+#include <utility>
+
+namespace dpdkx::daemon {
+
+void Acknowledger::session(std::uint32_t path, wire::Token local, wire::Token peer) {
+  if (paths_.size() <= path)
+    paths_.resize(path + 1);
+  paths_[path] = {};
+  paths_[path].local = local;
+  paths_[path].peer = peer;
+}
+
+void Acknowledger::sent(std::uint32_t path, std::span<const std::byte> datagram) {
+  if (path >= paths_.size() || paths_[path].peer == wire::Token::none)
+    return;
+  Path &of = paths_[path];
+  const auto header = wire::decode_header(datagram);
+  if (!header || !(header->flags & wire::packet_flag::ack_block) || header->token != of.peer)
+    return;
+  wire::AckBlock block;
+  if (!wire::decode_ack(datagram, block))
+    return;
+  of.block = block;
+  of.has_block = true;
+}
+
+void Acknowledger::delivered(std::uint32_t path, std::span<const std::byte> in_ring,
+                             std::uint64_t end, Time now) {
+  const bool known = path < paths_.size() && paths_[path].local != wire::Token::none;
+  if (known)
+    unread_.push_back({end, in_ring.data(), static_cast<std::uint32_t>(in_ring.size()), path, now});
+}
+
+void Acknowledger::read_up_to(std::uint64_t position) {
+  std::size_t read = 0;
+  while (!unread_.empty() && static_cast<std::int64_t>(position - unread_.front().end) >= 0) {
+    unread_.pop_front();
+    ++read;
+  }
+  if (read == 0)
+    return;
+  considered_ = 0;
+  absent_ = false;
+}
+
+std::uint64_t Acknowledger::consider() {
+  if (!absent_) {
+    absent_ = true;
+    ++absence_;
+  }
+  std::uint64_t taken = 0;
+  for (; considered_ < unread_.size(); ++considered_)
+    taken += take(unread_[considered_]);
+  return taken;
+}
+
+// The rank could write over it while it is looked at: to its own harm.
+bool Acknowledger::take(const Unread &packet) {
+  Path &path = paths_[packet.path];
+  std::span<const std::byte> in{packet.data, packet.len};
+  const auto header = wire::decode_header(in);
+  if (!header || header->token != path.local || path.local == wire::Token::none || !path.has_block)
+    return false;
+  const bool asks =
+      header->type == wire::PacketType::ack && (header->flags & wire::packet_flag::ack_now);
+  if (!asks && header->type != wire::PacketType::data)
+    return false;
+  if ((header->flags & wire::packet_flag::checksummed) && !wire::verify({packet.data, packet.len}))
+    return false;
+  Since &now = since(path);
+  if (!std::exchange(now.due, true))
+    due_.push_back(packet.path);
+  if (asks)
+    return false;
+  const std::int32_t ahead = header->pn - now.next;
+  if (ahead == 0)
+    now.next = now.window.advance(now.next);
+  else if (ahead > 0 && ahead < static_cast<std::int32_t>(session::ReceiveWindow::size))
+    now.window.insert(now.next, header->pn);
+  return true;
+}
+
+Acknowledger::Since &Acknowledger::since(Path &path) const {
+  if (path.since && path.since->absence == absence_)
+    return *path.since;
+  path.since = std::make_unique<Since>();
+  path.since->absence = absence_;
+  path.since->next = path.block.cumulative;
+  for (std::uint32_t bit = 0; bit < 64u * path.block.sack_words; ++bit)
+    if (path.block.sack[bit / 64] >> bit % 64 & 1 && bit + 1 < session::ReceiveWindow::size)
+      path.since->window.insert(path.since->next, path.since->next + 1 + bit);
+  return *path.since;
+}
+
+std::span<const std::byte> Acknowledger::write(Path &path, std::byte *room) {
+  path.since->due = false;
+  wire::PacketHeader header;
+  header.type = wire::PacketType::ack;
+  header.flags = wire::packet_flag::ack_block | wire::packet_flag::checksummed;
+  header.token = path.peer;
+  wire::AckBlock block = path.block;
+  block.cumulative = path.since->next;
+  block.delay_us = wire::AckBlock::delay_unknown;
+  path.since->window.fill(block.cumulative, block);
+  std::byte *const end = wire::encode(wire::encode(room, header), block);
+  const std::span<std::byte> datagram(room, end);
+  wire::seal(datagram);
+  return datagram;
+}
+
+} // namespace dpdkx::daemon

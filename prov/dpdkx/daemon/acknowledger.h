@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Acknowledges packets that lie in the ring of a rank which computes: they have
+// been received, for the ring outlives this process. That they have been
+// processed is for the rank to say.
+//
+// Nothing is asked of the rank but the tokens of its sessions. How far it had
+// acknowledged is known from the blocks that it sends; an acknowledgement here
+// is the last of them and what has come in since. A rank that reads says the
+// rest by itself.
+#pragma once
+
+#include "dpdkx/base/clock.h"
+#include "dpdkx/session/receive_window.h"
+#include "dpdkx/wire/packet.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace dpdkx::daemon {
+
+class Acknowledger {
+public:
+  // `after`: so long a packet lies unread until its rank is taken to compute.
+  explicit Acknowledger(Duration after) : after_(after) {}
+
+  // The session on a path, by the rank's number for it; tokens 0: none any more.
+  void session(std::uint32_t path, wire::Token local, wire::Token peer);
+  // The rank sends a datagram.
+  void sent(std::uint32_t path, std::span<const std::byte> datagram);
+  // A datagram lies in its ring, in front of position `end`.
+  void delivered(std::uint32_t path, std::span<const std::byte> in_ring, std::uint64_t end,
+                 Time now);
+  // How far it has read.
+  void read_up_to(std::uint64_t position);
+
+  bool due(Time now) const {
+    return considered_ < unread_.size() && (absent_ || now - unread_.front().at >= after_);
+  }
+  // `send` is given the path and an acknowledgement, a whole datagram, for each path that has one
+  // due; returns how many packets that acknowledges.
+  template <class Send> std::uint64_t acknowledge(Send &&send) {
+    const std::uint64_t packets = consider();
+    std::byte room[max_datagram];
+    for (const std::uint32_t path : due_)
+      send(path, write(paths_[path], room));
+    due_.clear();
+    return packets;
+  }
+
+  static constexpr std::size_t max_datagram =
+      wire::packet_header_size + wire::AckBlock::fixed_size + 8 * wire::AckBlock::max_sack_words;
+
+private:
+  // What has come in since the rank was last seen reading.
+  struct Since {
+    std::uint64_t absence; // which one
+    PacketNumber next;
+    session::ReceiveWindow window;
+    bool due = false;
+  };
+  struct Path {
+    wire::Token local = wire::Token::none, peer = wire::Token::none;
+    bool has_block = false;
+    wire::AckBlock block; // its last
+    std::unique_ptr<Since> since;
+  };
+  struct Unread {
+    std::uint64_t end;
+    const std::byte *data;
+    std::uint32_t len, path;
+    Time at;
+  };
+
+  std::uint64_t consider();
+  bool take(const Unread &);
+  Since &since(Path &) const;
+  static std::span<const std::byte> write(Path &, std::byte *room);
+
+  const Duration after_;
+  std::deque<Unread> unread_;
+  std::size_t considered_ = 0; // of unread_, from the front
+  bool absent_ = false;
+  std::uint64_t absence_ = 0;
+  std::vector<Path> paths_;
+  std::vector<std::uint32_t> due_;
+};
+
+} // namespace dpdkx::daemon

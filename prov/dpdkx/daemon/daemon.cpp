@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "dpdkx/daemon/daemon.h"
+
+#include "dpdkx/base/cpus.h"
+#include "dpdkx/base/log.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace dpdkx::daemon {
+
+namespace {
+
+// Sockets are looked at so often while there is traffic: a system call in every turn would cost
+// more than the turn.
+constexpr Duration look_every = std::chrono::milliseconds(1);
+// Devices have timers of their own (address resolution) that nothing wakes for.
+constexpr Duration longest_sleep = std::chrono::milliseconds(100);
+
+constexpr unsigned notes_a_look = 32; // of one rank
+
+// Marks the descriptor of an attachment's process in its tag; else it is the socket's.
+constexpr std::uint64_t process_bit = 1;
+
+timespec to_timespec(Duration d) {
+  return {static_cast<time_t>(d.count() / 1'000'000'000),
+          static_cast<long>(d.count() % 1'000'000'000)};
+}
+
+void drain(const link::host::Fd &event) {
+  eventfd_t ignored;
+  (void)eventfd_read(event.get(), &ignored);
+}
+
+} // namespace
+
+Daemon::Daemon(const Config &config, Surroundings surroundings)
+    : config_(config), surroundings_(std::move(surroundings)),
+      server_({.devices = [this]() -> const auto & { return infos_;
+} // namespace dpdkx::daemon
+, .status = [this] { return surroundings_.describe(status()); },
+  .attach = [this](Guest &guest, const link::daemon::Request &request, const link::host::Fd &memory,
+                   std::string &error) { return attach(guest, request, memory, error); }
+}),
+      started_(SystemClock::instance().now()) {}
+
+Daemon::~Daemon() = default;
+
+int Daemon::create(const Config &config, Surroundings surroundings, std::unique_ptr<Daemon> &out,
+                   std::string &error) {
+  std::unique_ptr<Daemon> daemon(new Daemon(config, std::move(surroundings)));
+  if (const int rc = daemon->start(error))
+    return rc;
+  out = std::move(daemon);
+  return 0;
+}
+
+int Daemon::start(std::string &error) {
+  {
+    const link::host::ForkHold hold;
+    epoll_ = link::host::Fd(epoll_create1(EPOLL_CLOEXEC), hold);
+    sleep_epoll_ = link::host::Fd(epoll_create1(EPOLL_CLOEXEC), hold);
+    control_ = link::host::Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), hold);
+  }
+  if (!epoll_ || !sleep_epoll_ || !control_) {
+    error = std::string("no descriptor to wait on: ") + std::strerror(errno);
+    return -errno;
+  }
+  // First the name, so that of two daemons the second leaves the device alone.
+  if (const int rc = server_.listen(config_.socket, error))
+    return rc;
+  for (const DeviceConfig &device : config_.devices) {
+    DeviceSlot slot;
+    if (const int rc = surroundings_.open_device(device, slot.device, error))
+      return rc;
+    infos_.push_back(slot.device->info());
+    devices_.push_back(std::move(slot));
+  }
+  if (!watch(epoll_, server_.fd(), 0) || !watch(epoll_, control_.get(), 0) ||
+      !watch(sleep_epoll_, epoll_.get(), 0)) {
+    error = std::string("epoll_ctl: ") + std::strerror(errno);
+    return -errno;
+  }
+  return 0;
+}
+
+// --- ranks ---
+
+int Daemon::attach(Guest &guest, const link::daemon::Request &request, const link::host::Fd &memory,
+                   std::string &error) {
+  const std::string name = link::daemon::text_of(request.device);
+  const auto found = std::ranges::find(infos_, name, &link::DeviceInfo::link_name);
+  if (found == infos_.end()) {
+    error = "no device '" + name + "'; allowed:";
+    for (const link::DeviceInfo &info : infos_)
+      error += " " + info.link_name;
+    return -ENODEV;
+  }
+  DeviceSlot &slot = devices_[static_cast<std::size_t>(found - infos_.begin())];
+  if (count_ >= config_.max_ranks) {
+    error = "max-ranks is " + std::to_string(config_.max_ranks) + ", and so many are attached";
+    return -EUSERS;
+  }
+  if (request.ring_bytes > config_.max_ring) {
+    error = "max-ring is " + std::to_string(config_.max_ring) + ", its rings have " +
+            std::to_string(request.ring_bytes) + " bytes (FI_DPDKX_DAEMON_RING)";
+    return -EFBIG;
+  }
+  link::host::Segment segment;
+  if (const int rc = link::host::Segment::attach(memory, request.ring_bytes, segment)) {
+    error = "its memory can't be mapped, or is not as it must be";
+    return rc;
+  }
+  link::host::Fd process = link::host::watch_process(guest.socket, guest.who);
+
+  Address wanted;
+  std::ranges::copy(request.ip, wanted.ip.begin());
+  wanted.port = request.port;
+  link::PortOptions options;
+  if (request.has_dscp)
+    options.dscp = request.dscp;
+  std::unique_ptr<link::Port> port;
+  int rc = slot.device->open_port(wanted, options, port, error);
+  if (rc == -EADDRINUSE) {
+    // Its last owner may just have gone, and not be seen to have.
+    look(SystemClock::instance().now());
+    rc = slot.device->open_port(wanted, options, port, error);
+  }
+  if (rc != 0)
+    return rc;
+
+  link::daemon::Reply reply = link::daemon::make_reply(0);
+  reply.max_datagram = port->traits().max_datagram;
+  auto attachment = std::make_unique<Attachment>(
+      config_, std::move(segment), std::move(guest.socket), std::move(process), guest.who, request,
+      std::move(port), SystemClock::instance().now());
+  const auto tag = reinterpret_cast<std::uint64_t>(attachment.get());
+  if (!watch(epoll_, attachment->socket().get(), tag) ||
+      (attachment->process() && !watch(epoll_, attachment->process().get(), tag | process_bit))) {
+    rc = -errno;
+    error = std::string("it can't be watched: ") + std::strerror(-rc);
+    return rc; // and with it go the descriptors
+  }
+  if (const int fd = attachment->port().wait_fd(); fd >= 0)
+    watch(sleep_epoll_, fd, 0);
+  log(LogLevel::info, [&] {
+    return to_string(attachment->address()) + ": process " + std::to_string(attachment->pid()) +
+           " of user " + std::to_string(attachment->user()) + " is attached";
+  });
+  (void)send(attachment->socket().get(), &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
+  slot.attachments.push_back(std::move(attachment));
+  ++count_;
+  return 0;
+}
+
+void Daemon::look(Time now) {
+  next_look_ = now + look_every;
+  epoll_event found[64];
+  const int n = epoll_wait(epoll_.get(), found, std::size(found), 0);
+  bool guests = server_.busy();
+  for (int i = 0; i < n; ++i) {
+    const std::uint64_t tag = found[i].data.u64;
+    if (tag == 0) {
+      guests = true;
+      continue;
+    }
+    auto &attachment = *reinterpret_cast<Attachment *>(tag & ~process_bit);
+    if ((tag & process_bit) || has_closed(attachment))
+      gone_.push_back(&attachment);
+  }
+  if (n == static_cast<int>(std::size(found)))
+    next_look_ = now; // there may be more
+  end_gone();
+  drain(control_);
+  take_reload();
+  if (guests)
+    server_.look(now);
+}
+
+// Takes the wakes out of its socket.
+bool Daemon::has_closed(Attachment &attachment) {
+  for (unsigned i = 0; i < notes_a_look; ++i) {
+    link::host::Welcome unused;
+    switch (link::host::receive_note(attachment.socket(), unused)) {
+    case link::host::Note::none:
+      return false;
+    case link::host::Note::closed:
+      return true;
+    default:
+      break;
+    }
+  }
+  return false;
+}
+
+void Daemon::end_gone() {
+  for (const Attachment *gone : gone_)
+    for (DeviceSlot &slot : devices_)
+      std::erase_if(slot.attachments, [&](const std::unique_ptr<Attachment> &attachment) {
+        if (attachment.get() != gone)
+          return false;
+        end(*attachment);
+        return true;
+      });
+  gone_.clear();
+}
+
+void Daemon::end(Attachment &attachment) {
+  attachment.end();
+  --count_;
+  log(LogLevel::info, [&] {
+    return to_string(attachment.address()) + ": process " + std::to_string(attachment.pid()) +
+           " is detached";
+  });
+}
+
+// --- the loop ---
+
+bool Daemon::turn(Time now) {
+  ++turns_;
+  bool did = false;
+  for (DeviceSlot &slot : devices_)
+    for (const auto &attachment : slot.attachments) {
+      did |= attachment->turn(now);
+      if (attachment->broken()) [[unlikely]]
+        gone_.push_back(attachment.get());
+    }
+  if (now >= next_look_ || !gone_.empty())
+    look(now);
+  return did;
+}
+
+void Daemon::run() {
+  if (config_.processor >= 0)
+    pin(pthread_self(), config_.processor);
+  busy_at_ = SystemClock::instance().now();
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    const Time now = SystemClock::instance().now();
+    const bool did = turn(now);
+    idle_.after_turn(did);
+    if (did)
+      busy_at_ = now;
+    else if (now - busy_at_ >= config_.sleep_after)
+      sleep(now);
+  }
+  for (DeviceSlot &slot : devices_) // what ranks have sent leaves; they attach to a successor
+    for (const auto &attachment : slot.attachments)
+      attachment->end();
+}
+
+void Daemon::stop() {
+  stopping_.store(true, std::memory_order_relaxed);
+  (void)eventfd_write(control_.get(), 1);
+}
+
+void Daemon::reload(const Config &config) {
+  {
+    const std::lock_guard lock(reload_mutex_);
+    reload_ = config;
+  }
+  (void)eventfd_write(control_.get(), 1);
+}
+
+void Daemon::take_reload() {
+  std::optional<Config> fresh;
+  {
+    const std::lock_guard lock(reload_mutex_);
+    fresh.swap(reload_);
+  }
+  if (!fresh)
+    return;
+  config_.max_ranks = fresh->max_ranks;
+  config_.max_ring = fresh->max_ring;
+  config_.sleep_after = fresh->sleep_after;
+  config_.blind_poll = fresh->blind_poll;
+  config_.acknowledge_after = fresh->acknowledge_after; // of who attaches from now on
+  if (fresh->processor != config_.processor && fresh->processor >= 0)
+    pin(pthread_self(), fresh->processor);
+  config_.processor = fresh->processor;
+}
+
+// --- sleep ---
+
+void Daemon::sleep(Time now) {
+  bool blind = false;
+  if (arm_all(blind)) {
+    const Duration limit = blind ? config_.blind_poll : longest_sleep;
+    const timespec timeout = to_timespec(server_.busy() ? std::min(limit, look_every) : limit);
+    pollfd wait{sleep_epoll_.get(), POLLIN, 0};
+    const int ready = ppoll(&wait, 1, &timeout, nullptr);
+    ++sleeps_;
+    if (ready > 0)
+      busy_at_ = SystemClock::instance().now(); // polls for a while
+  }
+  disarm_all();
+  look(SystemClock::instance().now());
+  (void)now;
+}
+
+// `blind`: some device can't wake anybody.
+bool Daemon::arm_all(bool &blind) {
+  for (const DeviceSlot &slot : devices_)
+    for (const auto &attachment : slot.attachments) {
+      const bool wakes = attachment->port().wait_fd() >= 0;
+      blind |= !wakes;
+      if (!attachment->arm() || (wakes && !attachment->port().arm()))
+        return false;
+    }
+  return !stopping_.load(std::memory_order_relaxed);
+}
+
+void Daemon::disarm_all() {
+  for (const DeviceSlot &slot : devices_)
+    for (const auto &attachment : slot.attachments) {
+      attachment->disarm();
+      attachment->port().disarm();
+    }
+}
+
+bool Daemon::watch(const link::host::Fd &epoll, int fd, std::uint64_t tag) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = tag;
+  return epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+// --- status ---
+
+Status Daemon::status() {
+  const Time now = SystemClock::instance().now();
+  Status out;
+  out.version = surroundings_.version;
+  out.socket = config_.socket;
+  out.pid = getpid();
+  out.up = now - started_;
+  timespec used{};
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
+    out.processor_time = std::chrono::seconds(used.tv_sec) + Duration(used.tv_nsec);
+  out.turns = turns_;
+  out.sleeps = sleeps_;
+  out.ranks_refused = server_.refused();
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    DeviceStatus device;
+    device.info = infos_[i];
+    device.counters = devices_[i].device->statistics();
+    for (const auto &attachment : devices_[i].attachments)
+      device.ranks.push_back(attachment->status(now));
+    out.devices.push_back(std::move(device));
+  }
+  return out;
+}
+
+} // namespace dpdkx::daemon

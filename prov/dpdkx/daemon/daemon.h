@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// dpdkxd: the devices, the ranks that are attached to them, and the loop that
+// forwards between them. One thread does all of that.
+#pragma once
+
+#include "dpdkx/base/idle.h"
+#include "dpdkx/daemon/attachment.h"
+#include "dpdkx/daemon/config.h"
+#include "dpdkx/daemon/server.h"
+#include "dpdkx/daemon/status.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace dpdkx::daemon {
+
+class Daemon {
+public:
+  struct Surroundings {
+    // 0, or a negative errno with a text.
+    std::function<int(const DeviceConfig &, std::shared_ptr<link::Device> &, std::string &error)>
+        open_device;
+    std::function<std::string(const Status &)> describe; // for who asks for the status: JSON
+    std::string version;
+  };
+
+  // Opens the devices and listens. 0, or a negative errno with a text.
+  static int create(const Config &, Surroundings, std::unique_ptr<Daemon> &, std::string &error);
+  ~Daemon();
+  Daemon(const Daemon &) = delete;
+
+  void run();  // until stop(); the calling thread forwards
+  void stop(); // any thread, also in a signal handler
+  // Takes over what can change while ranks are attached; any thread. The rest is told in the log.
+  void reload(const Config &);
+
+  // One turn, for tests; true: it did something.
+  bool turn(Time now);
+  Status status(); // by the thread that runs, or while none does
+
+private:
+  struct DeviceSlot {
+    std::shared_ptr<link::Device> device;
+    std::vector<std::unique_ptr<Attachment>> attachments;
+  };
+
+  Daemon(const Config &, Surroundings);
+  int start(std::string &error);
+  int attach(Guest &, const link::daemon::Request &, const link::host::Fd &memory,
+             std::string &error);
+  void look(Time now);
+  static bool has_closed(Attachment &);
+  void end_gone();
+  void end(Attachment &);
+  void sleep(Time now);
+  bool arm_all(bool &blind);
+  void disarm_all();
+  static bool watch(const link::host::Fd &epoll, int fd, std::uint64_t tag);
+  void take_reload();
+
+  Config config_;
+  const Surroundings surroundings_;
+  Server server_;
+  std::vector<DeviceSlot> devices_;
+  std::vector<link::DeviceInfo> infos_;
+  std::size_t count_ = 0;
+  std::vector<Attachment *> gone_;
+
+  link::host::Fd epoll_;       // sockets; a tag tells whose
+  link::host::Fd sleep_epoll_; // that one, and what wakes for devices
+  link::host::Fd control_;
+  std::atomic<bool> stopping_{false};
+  std::mutex reload_mutex_;
+  std::optional<Config> reload_;
+
+  const Time started_;
+  Time next_look_{}, busy_at_{};
+  Idle idle_{0};
+  std::uint64_t turns_ = 0, sleeps_ = 0;
+};
+
+} // namespace dpdkx::daemon

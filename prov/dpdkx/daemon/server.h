@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// The daemon's socket: takes requests in, one a connection, and answers them. A
+// request that attaches hands its socket on.
+#pragma once
+
+#include "dpdkx/daemon/config.h"
+#include "dpdkx/link/daemon/messages.h"
+#include "dpdkx/link/host/handshake.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dpdkx::daemon {
+
+// Who has asked, and what came with it.
+struct Guest {
+  link::host::Fd socket;
+  link::host::Peer who;
+  Time deadline;
+};
+
+class Server {
+public:
+  struct Handlers {
+    std::function<const std::vector<link::DeviceInfo> &()> devices;
+    std::function<std::string()> status; // JSON
+    // Takes the guest over and answers it, or refuses: a negative errno, with a text.
+    std::function<int(Guest &, const link::daemon::Request &, const link::host::Fd &memory,
+                      std::string &error)>
+        attach;
+  };
+
+  explicit Server(Handlers handlers) : handlers_(std::move(handlers)) {}
+  ~Server();
+  Server(const Server &) = delete;
+
+  // Listens at "@name" or "/path". 0, or a negative errno with a text: -EADDRINUSE: another daemon
+  // does.
+  int listen(const std::string &name, std::string &error);
+  int fd() const { return listener_.get(); }
+
+  // Whoever has come, and what they have said. Never blocks.
+  void look(Time now);
+  bool busy() const { return !guests_.empty(); } // somebody hasn't said what it wants
+  std::uint64_t refused() const { return refused_; }
+
+private:
+  int remove_stale(const std::string &path, std::string &error);
+  void accept(Time now);
+  bool hear(Guest &);
+  void answer(Guest &, const link::daemon::Request &, const link::host::Fd &memory);
+  void refuse(const Guest &, int status, const std::string &why);
+  static void send_devices(const Guest &, const std::vector<link::DeviceInfo> &);
+  static void send_status(const Guest &, const std::string &);
+
+  const Handlers handlers_;
+  link::host::Fd listener_;
+  std::string path_; // to be removed
+  std::vector<Guest> guests_;
+  std::uint64_t refused_ = 0;
+};
+
+} // namespace dpdkx::daemon
