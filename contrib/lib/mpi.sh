@@ -9,7 +9,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # mpi_command MODE RANKS TRANSPORT SECONDS
 # Sets MPI_COMMAND, to which the program and its arguments are to be added. Exit
 # code 124: it ran longer than SECONDS, and was ended.
-#   MODE       host, or netns: half of the ranks on each host, after netns_up
+#   MODE       host; netns: half of the ranks on each host, after netns_up; or daemon: the same,
+#              after netns_daemons too, whose devices the ranks use
 #   TRANSPORT  dpdkx     mtl/ofi on dpdkx; FI_PROVIDER_PATH says where it is
 #              rdma      one-sided communication by osc/rdma and btl/ofi on dpdkx,
 #                        messages by kernel TCP
@@ -24,7 +25,7 @@ mpi_command() {
   local settings=() name
   case $mode in
     host) ;;
-    netns)
+    netns | daemon)
       if ((ranks % 2)); then
         echo "two hosts can't share $ranks ranks; an even number is wanted" >&2
         return 2
@@ -34,7 +35,7 @@ mpi_command() {
         --host "$NETNS_ADDRESS_A:$((ranks / 2)),$NETNS_ADDRESS_B:$((ranks / 2))")
       ;;
     *)
-      echo "mode '$mode'; host or netns is wanted" >&2
+      echo "mode '$mode'; host, netns or daemon is wanted" >&2
       return 2
       ;;
   esac
@@ -57,7 +58,7 @@ mpi_command() {
       ;;
     ofi-tcp)
       settings=(FI_PROVIDER=tcp)
-      if [[ $mode == netns ]]; then settings+=(FI_TCP_IFACE="$NETNS_DEVICE"); fi
+      if [[ $mode != host ]]; then settings+=(FI_TCP_IFACE="$NETNS_DEVICE"); fi
       launch+=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include tcp --mca btl "self,vader")
       ;;
     tcp)

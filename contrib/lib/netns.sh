@@ -10,6 +10,8 @@
 #                  from now on with a relay between them (fabtests/bench/relay), by
 #                  which each frame arrives so much later
 #   netns_up       makes the hosts; netns_down must run at exit
+#   netns_daemons LOG
+#                  after netns_up: dpdkxd (DPDKXD names it) on each host, for its NIC
 #   netns_a CMD... runs a command on the first host, netns_b on the second
 #   netns_down     ends what still runs on the hosts and removes them
 #
@@ -93,6 +95,21 @@ netns_up() {
     if [[ ${!address} == *:* ]]; then flags=(nodad); fi
     ip -n "${!name}" address add "${!address}/${NETNS_SUBNET#*/}" dev "$NETNS_DEVICE" "${flags[@]}"
     ip -n "${!name}" link set lo up
+  done
+}
+
+netns_daemons() { # LOG
+  local host
+  for host in A B; do
+    local name=NETNS_$host
+    # It says so when it runs, and ends with its namespace, in netns_down.
+    exec {NETNS_DAEMON_SAYS}< <(exec ip netns exec "${!name}" "${DPDKXD:-dpdkxd}" \
+      --device "$NETNS_DEVICE" 2>>"$1")
+    if ! read -r <&"$NETNS_DAEMON_SAYS"; then
+      echo "netns_daemons: ${DPDKXD:-dpdkxd} does not run" >&2
+      cat "$1" >&2
+      return 1
+    fi
   done
 }
 
