@@ -177,6 +177,37 @@ bool Domain::turn_all() {
 
 void Domain::progress() { idle_.after_turn(turn_all()); }
 
+// A caller who polls drives as well as the thread could, and sooner: two that do so would wait for
+// each other's locks, cache lines and, where there are no more of them, processors.
+void Domain::polled_in_vain() {
+  pollers_idle_.after_turn(turn_all());
+  caller_drove_.store(SystemClock::instance().now().time_since_epoch().count(),
+                      std::memory_order_relaxed);
+}
+
+void Domain::poller_sleeps() noexcept {
+  caller_drove_.store(0, std::memory_order_relaxed);
+  if (aside_.load())
+    recall_.set();
+}
+
+bool Domain::callers_drive() const {
+  constexpr Duration lately = std::chrono::microseconds(50);
+  const Time drove{Duration(caller_drove_.load(std::memory_order_relaxed))};
+  return SystemClock::instance().now() - drove < lately;
+}
+
+// Until a while after they have last driven; a caller who goes to sleep says so.
+void Domain::stand_aside() {
+  constexpr timespec a_while{0, 100'000};
+  pollfd recalled{recall_.fd(), POLLIN, 0};
+  recall_.clear();
+  aside_.store(true);
+  if (callers_drive() && !stopping_.load())
+    ppoll(&recalled, 1, &a_while, nullptr);
+  aside_.store(false);
+}
+
 void Domain::start(engine::Endpoint &endpoint) {
   endpoints_.add(endpoint);
   wait_.attach(endpoint);
@@ -207,6 +238,8 @@ bool Domain::linger(engine::Endpoint &endpoint) {
 int Domain::start_threads() {
   if (!auto_progress())
     return device_ ? service_.start() : 0;
+  if (const int rc = recall_.open())
+    return rc;
   std::string error;
   const int rc = progress_thread_.start(
       "dpdkx-progress", settings().progress_cpu, [this] { run_progress(); }, error);
@@ -218,6 +251,7 @@ int Domain::start_threads() {
 void Domain::stop_threads() {
   stopping_.store(true);
   wait_.kick();
+  poller_sleeps();
   progress_thread_.join();
   service_.stop();
 }
@@ -229,6 +263,10 @@ void Domain::run_progress() {
   constexpr Duration short_sleep = std::chrono::microseconds(100);
   unsigned patience = 1024;
   for (unsigned idle = 0; !stopping_.load();) {
+    if (callers_drive()) {
+      stand_aside();
+      continue;
+    }
     const bool did = turn_all();
     idle_.after_turn(did);
     if (did) {

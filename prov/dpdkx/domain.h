@@ -2,8 +2,8 @@
 //
 // A domain: the endpoints that share a device (or have only the host link), and
 // whoever drives them: the application's calls, or with FI_PROGRESS_AUTO a
-// thread. With a device, a second thread keeps peers content while the
-// application computes.
+// thread, which stands aside while calls poll. With a device, a second thread keeps peers content
+// while the application computes.
 #pragma once
 
 #include "dpdkx/background.h"
@@ -14,6 +14,7 @@
 #include "dpdkx/idle_service.h"
 #include "util_ext/domain.h"
 #include "util_ext/eq.h"
+#include "util_ext/event.h"
 
 #include <memory>
 #include <sys/types.h>
@@ -30,7 +31,8 @@ public:
   static Domain &from(struct fid *f) { return from(reinterpret_cast<fid_domain *>(f)); }
 
   void progress() override;
-  void polled_in_vain() override { pollers_idle_.after_turn(false); }
+  void polled_in_vain() override;
+  void poller_sleeps() noexcept override;
   util_ext::WaitSource &wait_source() override { return wait_; }
   int make_work(const fi_deferred_work &, std::unique_ptr<util_ext::Work> &) override;
 
@@ -66,6 +68,8 @@ private:
   void stop_threads();
   bool turn_all(); // endpoints, and what that has triggered
   void run_progress();
+  bool callers_drive() const;
+  void stand_aside();
   void sleep_until_something();
 
   static int close(struct fid *);
@@ -80,7 +84,10 @@ private:
   EndpointSet endpoints_;
   DomainWait wait_;
   Idle idle_;
-  Idle pollers_idle_; // of callers who leave progress to the thread
+  Idle pollers_idle_;                      // of callers, beside the thread
+  std::atomic<Time::rep> caller_drove_{0}; // when one last did
+  std::atomic<bool> aside_{false};         // the thread leaves it to them
+  util_ext::Event recall_;                 // ... until this
 
   Background progress_thread_;
   std::atomic<bool> stopping_{false};

@@ -48,6 +48,7 @@ int Cntr::wait_for(std::uint64_t threshold, int timeout) {
       continue;
     if (deadline.passed())
       return -FI_ETIMEDOUT;
+    domain_->poller_sleeps();
     // A signal handler doesn't end it: fi_cntr(3) knows no such result.
     Wait::Sleeper sleeper(wait_);
     if (value_.load() < threshold && errors_.load() == errors)

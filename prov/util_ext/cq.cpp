@@ -99,13 +99,14 @@ template <class E> ssize_t Cq::read(E *out, std::size_t max, fi_addr_t *src) noe
   if (wait_.fd_armed()) [[unlikely]]
     wait_.disarm_fd();
   const bool found = count() != 0 && max != 0;
-  if (!found && drives_progress_)
-    domain_->progress();
-  if (count() == 0 && !overrun_.load(std::memory_order_relaxed)) {
-    if (!drives_progress_)
+  if (!found) {
+    if (drives_progress_)
+      domain_->progress();
+    else
       domain_->polled_in_vain();
-    return -FI_EAGAIN;
   }
+  if (count() == 0 && !overrun_.load(std::memory_order_relaxed))
+    return -FI_EAGAIN;
 
   ssize_t rc;
   bool progress;
@@ -153,6 +154,7 @@ ssize_t Cq::read_blocking(E *out, std::size_t max, fi_addr_t *src, std::size_t t
       last = true;
       continue;
     }
+    domain_->poller_sleeps();
     Wait::Sleeper sleeper(wait_);
     if (!satisfied(threshold) && !wait_.interrupted(mark))
       last = sleeper.sleep(deadline) == -FI_EINTR;

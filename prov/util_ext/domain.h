@@ -63,9 +63,11 @@ public:
 
   // Drives every endpoint of the domain once. Any thread, no lock held.
   virtual void progress() = 0;
-  // Under automatic progress, of a read that finds nothing: whoever polls so may hold the processor
-  // that progress waits for.
+  // Under automatic progress, of a call that finds nothing: whoever polls so has a processor at
+  // hand, and may hold the one that progress waits for.
   virtual void polled_in_vain() = 0;
+  // ... or is about to sleep until something comes, and polls no more.
+  virtual void poller_sleeps() noexcept {}
   virtual WaitSource &wait_source() = 0;
 
   // Whether objects of this domain must lock for themselves: false only for
