@@ -13,6 +13,7 @@ include fabtests/unit/net/local.mk
 include fabtests/unit/engine/local.mk
 include fabtests/unit/face/local.mk
 include fabtests/unit/link_ethdev/local.mk
+include fabtests/unit/daemon/local.mk
 include fabtests/unit/collc/local.mk
 include fabtests/unit/collc_rt/local.mk
 
@@ -83,6 +84,13 @@ fabtests_unit_test_link_ethdev_SOURCES = $(unit_common) $(unit_link_ethdev_sourc
 fabtests_unit_test_link_ethdev_CPPFLAGS = $(unit_cppflags)
 fabtests_unit_test_link_ethdev_CXXFLAGS = $(AM_CXXFLAGS) $(DPDK_CFLAGS)
 fabtests_unit_test_link_ethdev_LDADD = $(link_ethdev_libs) $(unit_libs)
+endif
+
+if ENABLE_DAEMON
+unit_programs += fabtests/unit/test_dpdkxd
+fabtests_unit_test_dpdkxd_SOURCES = $(unit_common) $(unit_dpdkxd_sources)
+fabtests_unit_test_dpdkxd_CPPFLAGS = $(unit_cppflags) $(dpdkxd_cppflags)
+fabtests_unit_test_dpdkxd_LDADD = $(dpdkxd_libs) $(unit_libs)
 endif
 
 if ENABLE_COLLC

@@ -56,8 +56,6 @@ face_sources = \
 	prov/dpdkx/provider.cpp \
 	prov/dpdkx/provider.h \
 	prov/dpdkx/requests.h \
-	prov/dpdkx/setting_value.cpp \
-	prov/dpdkx/setting_value.h \
 	prov/dpdkx/settings.cpp \
 	prov/dpdkx/settings.h \
 	prov/dpdkx/srx.cpp \

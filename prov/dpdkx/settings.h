@@ -5,11 +5,11 @@
 // values as the provider uses them.
 #pragma once
 
+#include "dpdkx/base/setting_value.h"
 #include "dpdkx/engine/config.h"
 #include "dpdkx/link/daemon/client.h"
 #include "dpdkx/link/ethdev/module.h"
 #include "dpdkx/link/host/host_link.h"
-#include "dpdkx/setting_value.h"
 
 #include <optional>
 #include <span>

@@ -6,5 +6,6 @@ unit_base_sources = \
 	fabtests/unit/base/list.cpp \
 	fabtests/unit/base/log.cpp \
 	fabtests/unit/base/seq.cpp \
+	fabtests/unit/base/setting_value.cpp \
 	fabtests/unit/base/slab.cpp \
 	fabtests/unit/base/thread.cpp

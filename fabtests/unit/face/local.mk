@@ -11,5 +11,4 @@ unit_face_sources = \
 	fabtests/unit/face/getinfo.cpp \
 	fabtests/unit/face/key_digest.cpp \
 	fabtests/unit/face/op_flags.cpp \
-	fabtests/unit/face/setting_value.cpp \
 	fabtests/unit/face/settings.cpp

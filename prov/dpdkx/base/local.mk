@@ -12,6 +12,8 @@ base_sources = \
 	prov/dpdkx/base/log.h \
 	prov/dpdkx/base/room.h \
 	prov/dpdkx/base/seq.h \
+	prov/dpdkx/base/setting_value.cpp \
+	prov/dpdkx/base/setting_value.h \
 	prov/dpdkx/base/slab.h \
 	prov/dpdkx/base/thread.cpp \
 	prov/dpdkx/base/thread.h

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-#include "dpdkx/setting_value.h"
+#include "dpdkx/base/setting_value.h"
 
 #include <string>
 
