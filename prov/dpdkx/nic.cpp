@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/nic.h"
 
+#include "dpdkx/net/sysfs_device.h"
 #include "util_ext/ops.h"
 
+#include <cstdint>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,8 +18,9 @@ namespace {
 struct Nic final : fid_nic {
   Nic() : fid_nic() { point(); }
   Nic(const Nic &other)
-      : fid_nic(other), name(other.name), device_id(other.device_id), vendor_id(other.vendor_id),
-        driver(other.driver), address(other.address), bus(other.bus), link(other.link) {
+      : fid_nic(other), name(other.name), device_id(other.device_id), version(other.version),
+        vendor_id(other.vendor_id), driver(other.driver), firmware(other.firmware),
+        address(other.address), numa_node(other.numa_node), bus(other.bus), link(other.link) {
     point();
   }
   Nic &operator=(const Nic &) = delete;
@@ -30,7 +31,8 @@ struct Nic final : fid_nic {
   void point(); // to the strings, which have been set
   std::string text() const;
 
-  std::string name, device_id, vendor_id, driver, address; // empty: unknown
+  std::string name, device_id, version, vendor_id, driver, firmware, address; // empty: unknown
+  int numa_node = -1; // for eyes: fi_nic(3) has no place for it, and hwloc finds it by the bus
   fi_device_attr device{};
   fi_bus_attr bus{};
   fi_link_attr link{};
@@ -55,8 +57,10 @@ void Nic::point() {
   fid = {FI_CLASS_NIC, nullptr, &ops};
   device.name = or_null(name);
   device.device_id = or_null(device_id);
+  device.device_version = or_null(version);
   device.vendor_id = or_null(vendor_id);
   device.driver = or_null(driver);
+  device.firmware = or_null(firmware);
   link.address = or_null(address);
   link.network_type = ethernet;
   device_attr = &device;
@@ -87,8 +91,9 @@ std::string Nic::text() const {
            (value.empty() ? "(null)" : value) + "\n";
   };
   std::string out = "    nic:\n        fi_device_attr:\n";
-  out += line(3, "name", name) + line(3, "device_id", device_id) + line(3, "device_version", "") +
-         line(3, "vendor_id", vendor_id) + line(3, "driver", driver) + line(3, "firmware", "");
+  out += line(3, "name", name) + line(3, "device_id", device_id) +
+         line(3, "device_version", version) + line(3, "vendor_id", vendor_id) +
+         line(3, "driver", driver) + line(3, "firmware", firmware);
   out += "        fi_bus_attr:\n";
   out += line(3, "bus_type", bus.bus_type == FI_BUS_PCI ? "FI_BUS_PCI" : "FI_BUS_UNKNOWN");
   if (bus.bus_type == FI_BUS_PCI) {
@@ -98,6 +103,8 @@ std::string Nic::text() const {
            line(4, "bus_id", std::to_string(pci.bus_id)) +
            line(4, "device_id", std::to_string(pci.device_id)) +
            line(4, "function_id", std::to_string(pci.function_id));
+    if (numa_node >= 0)
+      out += line(3, "numa_node", std::to_string(numa_node));
   }
   out += "        fi_link_attr:\n";
   out += line(3, "address", address) + line(3, "mtu", std::to_string(link.mtu)) +
@@ -116,54 +123,39 @@ int Nic::tostr(const struct fid *f, char *buf, std::size_t len) {
   });
 }
 
-// ---- what the kernel tells
-
-std::string first_word(const std::filesystem::path &file) {
-  std::string word;
-  std::ifstream(file) >> word;
-  return word;
-}
-
-std::string name_of_link(const std::filesystem::path &link) {
-  std::error_code none;
-  return std::filesystem::read_symlink(link, none).filename();
-}
-
-// "0000:3b:02.1"
-std::optional<fi_pci_attr> parse_pci(const std::string &text) {
-  unsigned domain, bus, device, function;
-  char more;
-  if (std::sscanf(text.c_str(), "%4x:%2x:%2x.%1x%c", &domain, &bus, &device, &function, &more) != 4)
+// Not of domains beyond what fi_pci_attr holds (of Intel's VMD, say).
+std::optional<fi_pci_attr> bus_attr_of(const net::SysfsDevice &device) {
+  if (!device.pci || device.pci->domain > UINT16_MAX)
     return std::nullopt;
-  return fi_pci_attr{static_cast<std::uint16_t>(domain), static_cast<std::uint8_t>(bus),
-                     static_cast<std::uint8_t>(device), static_cast<std::uint8_t>(function)};
+  return fi_pci_attr{static_cast<std::uint16_t>(device.pci->domain), device.pci->bus,
+                     device.pci->device, device.pci->function};
 }
 
 } // namespace
 
-fid_nic *make_nic(const net::DeviceSpec &spec, const net::DeviceDescription &description) {
+fid_nic *make_nic(const net::DeviceSpec &spec, const net::DeviceDescription &description,
+                  const std::filesystem::path &sysfs) {
   auto nic = std::make_unique<Nic>();
-  nic->name = description.link_name;
+  const net::SysfsDevice device = net::look_at_device(spec, sysfs);
+  nic->name = spec.rdma.empty() ? description.link_name : spec.rdma;
+  nic->vendor_id = device.vendor_id;
+  nic->device_id = device.device_id;
+  nic->version = device.revision;
+  nic->driver = device.driver;
+  nic->firmware = device.firmware;
+  nic->numa_node = device.numa_node;
   nic->link.mtu = description.mtu;
-  nic->link.speed = description.speed_mbps * 1'000'000;
-  std::filesystem::path device; // in sysfs
-  if (spec.kind == net::DeviceKind::pci) {
-    device = std::filesystem::path("/sys/bus/pci/devices") / spec.bus_name;
-  } else if (!spec.interface.empty()) {
-    device = std::filesystem::path("/sys/class/net") / spec.interface / "device";
+  nic->link.speed =
+      (description.speed_mbps ? description.speed_mbps : device.speed_mbps) * 1'000'000;
+  nic->address = device.mac;
+  nic->link.state = device.up ? FI_LINK_UP : FI_LINK_UNKNOWN;
+  if (!spec.interface.empty()) {
     nic->address = net::to_string(description.mac);
     nic->link.state = FI_LINK_UP; // else it would not have been described
   }
-  if (!device.empty()) {
-    nic->vendor_id = first_word(device / "vendor");
-    nic->device_id = first_word(device / "device");
-    nic->driver = name_of_link(device / "driver");
-    const std::string name =
-        spec.kind == net::DeviceKind::pci ? spec.bus_name : name_of_link(device);
-    if (const auto pci = parse_pci(name)) {
-      nic->bus.bus_type = FI_BUS_PCI;
-      nic->bus.attr.pci = *pci;
-    }
+  if (const auto pci = bus_attr_of(device)) {
+    nic->bus.bus_type = FI_BUS_PCI;
+    nic->bus.attr.pci = *pci;
   }
   nic->point();
   return nic.release();

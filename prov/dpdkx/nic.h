@@ -5,12 +5,16 @@
 
 #include "dpdkx/net/describe.h"
 
+#include <filesystem>
+
 #include <rdma/fabric.h>
 
 namespace dpdkx {
 
 // For fi_info::nic; fi_freeinfo() frees it, fi_dupinfo() copies it. Reads what
-// the kernel tells about the device, no more. Throws std::bad_alloc.
-fid_nic *make_nic(const net::DeviceSpec &, const net::DeviceDescription &);
+// the kernel tells about the device, no more. All of its attributes are there; what nobody knows is
+// null, 0 or unknown in them. Throws std::bad_alloc.
+fid_nic *make_nic(const net::DeviceSpec &, const net::DeviceDescription &,
+                  const std::filesystem::path &sysfs = "/sys");
 
 } // namespace dpdkx

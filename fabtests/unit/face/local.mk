@@ -10,5 +10,6 @@ unit_face_sources = \
 	fabtests/unit/face/face.h \
 	fabtests/unit/face/getinfo.cpp \
 	fabtests/unit/face/key_digest.cpp \
+	fabtests/unit/face/nic.cpp \
 	fabtests/unit/face/op_flags.cpp \
 	fabtests/unit/face/settings.cpp

@@ -10,10 +10,14 @@ unit_net_sources = \
 	fabtests/unit/net/ip.cpp \
 	fabtests/unit/net/ipv4.cpp \
 	fabtests/unit/net/kernel_interface.cpp \
+	fabtests/unit/net/libibverbs.cpp \
 	fabtests/unit/net/mac.cpp \
 	fabtests/unit/net/neighbour.cpp \
 	fabtests/unit/net/pci_device.cpp \
+	fabtests/unit/net/rdma_device.cpp \
 	fabtests/unit/net/routes.cpp \
+	fabtests/unit/net/sysfs_device.cpp \
+	fabtests/unit/net/sysfs_tree.h \
 	fabtests/unit/net/vdev_arguments.cpp \
 	fabtests/unit/op/allocations.cpp \
 	fabtests/unit/op/allocations.h

@@ -16,9 +16,12 @@ std::string quoted(const DeviceSpec &spec) { return "FI_DPDKX_DEVICE: '" + spec.
 int check_interface(const DeviceSpec &spec, const std::optional<KernelInterface> &interface,
                     std::string &error) {
   if (!interface) {
-    const auto names = kernel_interface_names();
-    error = quoted(spec) + "no network interface '" + spec.interface + "'; allowed: " + names +
-            (names.empty() ? "" : ", ") +
+    std::string names = kernel_interface_names();
+    if (const auto rdma = rdma_device_names(); !rdma.empty())
+      names += (names.empty() ? "" : ", ") + std::string("the RDMA devices ") + rdma;
+    error = quoted(spec) + "no network interface " +
+            (spec.bus_name.empty() && spec.kind == DeviceKind::af_packet ? "or RDMA device " : "") +
+            "'" + spec.interface + "'; allowed: " + names + (names.empty() ? "" : ", ") +
             "a PCI address (0000:01:00.0), or a DPDK virtual device (net_memif0,...)";
     return -ENODEV;
   }

@@ -16,7 +16,7 @@ constexpr std::string_view separators = "; \t\n";
 
 std::string device_fault(std::string_view entry, std::string_view what) {
   return "FI_DPDKX_DEVICE: '" + std::string(entry) + "': " + std::string(what) +
-         "; allowed: a PCI address (0000:01:00.0), a DPDK virtual device "
+         "; allowed: a PCI address (0000:01:00.0), an RDMA device (mlx5_0), a DPDK virtual device "
          "(net_memif0,role=server,id=0), a kernel interface (eth0, or xdp:eth0 for af_xdp), or "
          "several of them separated by ';'";
 }
@@ -75,7 +75,19 @@ std::string arguments_fault(const DeviceSpec &spec) {
                               spec.arguments);
 }
 
-bool parse_device(std::string_view entry, DeviceSpec &out, std::string &error) {
+// The name of an RDMA device, which stands for the PCI device under it. False: it isn't one.
+bool is_rdma_device(std::string_view name, const FindRdmaDevice &find, DeviceSpec &out) {
+  const auto device = find(std::string(name));
+  if (!device || if_nametoindex(device->name.c_str()) != 0)
+    return false;
+  out.kind = DeviceKind::pci;
+  out.rdma = name;
+  out.bus_name = device->pci;
+  return true;
+}
+
+bool parse_device(std::string_view entry, const FindRdmaDevice &find_rdma, DeviceSpec &out,
+                  std::string &error) {
   auto comma = std::min(entry.find(','), entry.size());
   auto name = entry.substr(0, comma);
   out = {};
@@ -95,6 +107,11 @@ bool parse_device(std::string_view entry, DeviceSpec &out, std::string &error) {
     // net_tap's iface is one that the driver makes: the other end of a wire.
     if (out.kind != DeviceKind::vdev)
       out.interface = argument(out.arguments, "iface");
+  } else if (is_rdma_device(name, find_rdma, out)) {
+    if (out.bus_name.empty()) {
+      error = device_fault(entry, "an RDMA device that is none on PCI");
+      return false;
+    }
   } else {
     bool xdp = name.starts_with("xdp:");
     out.kind = xdp ? DeviceKind::af_xdp : DeviceKind::af_packet;
@@ -199,9 +216,16 @@ std::string DeviceSpec::identity() const {
   }
 }
 
-bool parse_devices(std::string_view setting, std::vector<DeviceSpec> &out, std::string &error) {
+std::optional<RdmaDevice> find_rdma_device_here(const std::string &name) {
+  return find_rdma_device(name);
+}
+
+bool parse_devices(std::string_view setting, std::vector<DeviceSpec> &out, std::string &error,
+                   const FindRdmaDevice &find_rdma) {
   out.clear();
-  auto add = [&](std::string_view entry) { return parse_device(entry, out.emplace_back(), error); };
+  auto add = [&](std::string_view entry) {
+    return parse_device(entry, find_rdma, out.emplace_back(), error);
+  };
   if (!for_each_entry(setting, add))
     return false;
   for (auto one = out.begin(); one != out.end(); ++one)

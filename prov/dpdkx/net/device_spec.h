@@ -6,6 +6,7 @@
 // arguments have commas). An entry is
 //   0000:01:00.0 or 01:00.0, with ",key=value..."   a PCI device
 //   net_memif0,role=server,id=0                       a DPDK virtual device
+//   mlx5_0, with ",key=value..."                      an RDMA device: the PCI device that it is
 //   veth0                                             a kernel interface, by af_packet
 //   xdp:veth0, with ",key=value..."                   a kernel interface, by af_xdp
 //
@@ -20,8 +21,10 @@
 
 #include "dpdkx/net/ip.h"
 #include "dpdkx/net/mac.h"
+#include "dpdkx/net/rdma_device.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +46,7 @@ struct DeviceSpec {
   std::string bus_name;  // "0000:01:00.0", "net_memif0"; empty for kernel interfaces
   std::string arguments; // "role=server,id=0": what follows the name
   std::string interface; // the kernel interface under it, if there is one
+  std::string rdma;      // the name of the RDMA device, where it was given by that
 
   // One process at a time, claimed by name.
   bool exclusive() const { return kind != DeviceKind::af_packet; }
@@ -62,9 +66,14 @@ struct AddressSpec {
 
 using FixedNeighbour = std::pair<Ip, Mac>;
 
+using FindRdmaDevice = std::function<std::optional<RdmaDevice>(const std::string &name)>;
+std::optional<RdmaDevice> find_rdma_device_here(const std::string &name);
+
 // Each returns false with a text that names the setting, the value and what is
-// allowed. Nothing is looked up: whether a device exists is for describe_device().
-bool parse_devices(std::string_view setting, std::vector<DeviceSpec> &out, std::string &error);
+// allowed. Whether a device exists is for describe_device(); only whether a name is that of an
+// RDMA device is looked up here. One that a kernel interface has, too, is the interface's.
+bool parse_devices(std::string_view setting, std::vector<DeviceSpec> &out, std::string &error,
+                   const FindRdmaDevice & = find_rdma_device_here);
 bool parse_addresses(std::string_view setting, std::vector<std::optional<AddressSpec>> &out,
                      std::string &error);
 bool parse_neighbours(std::string_view setting, std::vector<FixedNeighbour> &out,

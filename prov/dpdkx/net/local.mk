@@ -20,14 +20,20 @@ net_sources = \
 	prov/dpdkx/net/kernel_interface.cpp \
 	prov/dpdkx/net/kernel_interface.h \
 	prov/dpdkx/net/kernel_neighbours.cpp \
+	prov/dpdkx/net/libibverbs.cpp \
+	prov/dpdkx/net/libibverbs.h \
 	prov/dpdkx/net/mac.cpp \
 	prov/dpdkx/net/mac.h \
 	prov/dpdkx/net/neighbour.cpp \
 	prov/dpdkx/net/neighbour.h \
 	prov/dpdkx/net/pci_device.cpp \
 	prov/dpdkx/net/pci_device.h \
+	prov/dpdkx/net/rdma_device.cpp \
+	prov/dpdkx/net/rdma_device.h \
 	prov/dpdkx/net/routes.cpp \
 	prov/dpdkx/net/routes.h \
+	prov/dpdkx/net/sysfs_device.cpp \
+	prov/dpdkx/net/sysfs_device.h \
 	prov/dpdkx/net/text.h \
 	prov/dpdkx/net/vdev_arguments.cpp \
 	prov/dpdkx/net/vdev_arguments.h
