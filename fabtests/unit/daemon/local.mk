@@ -1,6 +1,7 @@
 unit_dpdkxd_sources = \
 	fabtests/unit/daemon/captured.cpp \
 	fabtests/unit/daemon/captured.h \
+	fabtests/unit/daemon/check.cpp \
 	fabtests/unit/daemon/command_line.cpp \
 	fabtests/unit/daemon/config_file.cpp \
 	fabtests/unit/daemon/console.cpp \

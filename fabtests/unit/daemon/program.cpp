@@ -110,6 +110,15 @@ static void program__status_in_three_forms(void **) {
   expect_parts(r.out, {"# TYPE dpdkxd_turns_total counter\n"});
 }
 
+// What is missing depends on where the test runs; what is wrong here doesn't.
+static void program__check_of_what_is_not_there_is_1(void **) {
+  const Run r =
+      run({"check", "--device", "ffff:ff:1f.7", "--config", "/dev/null"}, {no_service, nobody, {}});
+  assert_int_equal(r.code, 1);
+  expect_parts(r.out, {"missing  ffff:ff:1f.7: device: 'ffff:ff:1f.7': no such PCI device",
+                       "dpdkxd would not start\n"});
+}
+
 static void program__status_of_nobody_is_1(void **) {
   for (const char *command : {"status", "metrics"}) {
     const Run r = run({command, "--config", "/dev/null"}, {no_service, nobody, {}});
@@ -192,6 +201,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(program__what_is_not_allowed_is_2),
     cmocka_unit_test(program__what_cannot_start_is_1),
     cmocka_unit_test(program__status_in_three_forms),
+    cmocka_unit_test(program__check_of_what_is_not_there_is_1),
     cmocka_unit_test(program__status_of_nobody_is_1),
     cmocka_unit_test(program__watches_until_nobody_is_there),
     cmocka_unit_test(program__output_that_fails_is_told),

@@ -15,6 +15,13 @@ daemon_sources = \
 
 # The program around it: command line, configuration file, what it tells.
 dpdkxd_sources = \
+	prov/dpdkx/daemon/check.cpp \
+	prov/dpdkx/daemon/check.h \
+	prov/dpdkx/daemon/check_device.cpp \
+	prov/dpdkx/daemon/check_memory.cpp \
+	prov/dpdkx/daemon/check_parts.h \
+	prov/dpdkx/daemon/check_privileges.cpp \
+	prov/dpdkx/daemon/check_processor.cpp \
 	prov/dpdkx/daemon/command_line.cpp \
 	prov/dpdkx/daemon/command_line.h \
 	prov/dpdkx/daemon/config_file.cpp \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/daemon/program.h"
 
+#include "dpdkx/daemon/check.h"
 #include "dpdkx/daemon/command_line.h"
 #include "dpdkx/daemon/console.h"
 #include "dpdkx/daemon/metrics.h"
@@ -42,6 +43,8 @@ public:
       return show_status();
     case Command::metrics:
       return show_metrics();
+    case Command::check:
+      return show_check();
     default:
       return forward();
     }
@@ -64,6 +67,12 @@ private:
     std::string error;
     const int rc = serve(line_, file_, options_, around_.open, around_.ask, error);
     return rc ? fail(error, failed) : done;
+  }
+
+  int show_check() const {
+    const auto findings = check(options_, this_host(around_.ask));
+    const int rc = put(findings_text(findings));
+    return rc ? rc : would_start(findings) ? done : failed;
   }
 
   bool ask(std::string &json, Status &status, std::string &error) const {
