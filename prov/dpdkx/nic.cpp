@@ -147,12 +147,9 @@ fid_nic *make_nic(const net::DeviceSpec &spec, const net::DeviceDescription &des
   nic->link.mtu = description.mtu;
   nic->link.speed =
       (description.speed_mbps ? description.speed_mbps : device.speed_mbps) * 1'000'000;
-  nic->address = device.mac;
-  nic->link.state = device.up ? FI_LINK_UP : FI_LINK_UNKNOWN;
-  if (!spec.interface.empty()) {
-    nic->address = net::to_string(description.mac);
-    nic->link.state = FI_LINK_UP; // else it would not have been described
-  }
+  nic->address = description.mac.is_zero() ? device.mac : net::to_string(description.mac);
+  // An interface that is down would not have been described.
+  nic->link.state = device.up || !spec.interface.empty() ? FI_LINK_UP : FI_LINK_UNKNOWN;
   if (const auto pci = bus_attr_of(device)) {
     nic->bus.bus_type = FI_BUS_PCI;
     nic->bus.attr.pci = *pci;

@@ -233,6 +233,39 @@ static void options__are_those_of_the_man_page(void **) {
       fail_msg("not in the code: %s", line.c_str());
 }
 
+// What the example shows behind '#' may be uncommented: each option is there once or more, and its
+// value is the default, where there is one.
+static void options__are_those_of_the_example(void **) {
+  const char *top = std::getenv("top_srcdir");
+  std::ifstream page(std::string(top ? top : ".") + "/contrib/systemd/dpdkxd.conf");
+  if (!page)
+    skip();
+  std::set<std::string> seen;
+  for (std::string line; std::getline(page, line);) {
+    if (line.size() < 2 || line[0] != '#' || line[1] == ' ')
+      continue;
+    std::vector<Given> values;
+    std::string error;
+    if (!parse_config(line.substr(1), "example", values, error))
+      fail_msg("%s", error.c_str());
+    assert_true(!values.empty());
+    const Option *option = find_option(values[0].option);
+    if (!option)
+      fail_msg("%s: no such option", line.c_str());
+    seen.insert(option->name);
+    if (*option->preset)
+      expect_equal(values[0].value, option->preset);
+    Options out;
+    const auto devices = given({{"device", "eth0"}, {"device", "eth1"}});
+    if (!read_options(option->name == std::string("device") ? std::vector<Given>() : devices,
+                      values, out, error))
+      fail_msg("%s", error.c_str());
+  }
+  for (const Option &option : all_options())
+    if (!seen.contains(option.name))
+      fail_msg("not in the example: %s", option.name);
+}
+
 static const CMUnitTest cases[] = {
     cmocka_unit_test(options__presets_are_the_defaults_of_config),
     cmocka_unit_test(options__values_arrive),
@@ -243,5 +276,6 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(options__processors_are_those_it_may_use),
     cmocka_unit_test(options__a_reload_changes_what_it_can),
     cmocka_unit_test(options__are_those_of_the_man_page),
+    cmocka_unit_test(options__are_those_of_the_example),
 };
 static const unit::Group group{"options", cases};

@@ -14,7 +14,8 @@ using net::SysfsTree;
 namespace {
 
 // As fi_getinfo makes it, of an entry of FI_DPDKX_DEVICE.
-InfoPtr info_of(const SysfsTree &tree, const char *entry, std::uint64_t speed_mbps = 0) {
+InfoPtr info_of(const SysfsTree &tree, const char *entry, net::Mac mac = {},
+                std::uint64_t speed_mbps = 0) {
   std::vector<net::DeviceSpec> specs;
   std::string error;
   const auto find = [&](const std::string &name) {
@@ -24,7 +25,7 @@ InfoPtr info_of(const SysfsTree &tree, const char *entry, std::uint64_t speed_mb
     fail_msg("%s", error.c_str());
   net::DeviceDescription description;
   description.link_name = specs.at(0).interface.empty() ? specs[0].bus_name : specs[0].interface;
-  description.mac.bytes = {2, 0, 0, 0, 0, 9};
+  description.mac = mac;
   description.speed_mbps = speed_mbps;
   InfoPtr info(fi_allocinfo());
   info->nic = make_nic(specs[0], description, tree.sysfs());
@@ -94,7 +95,7 @@ static void nic__of_a_pci_device_has_its_bus(void **) {
 static void nic__of_a_kernel_interface_has_the_bus_of_its_device(void **) {
   const SysfsTree tree;
   tree.interface("eth0", tree.pci("0000:3b:00.1", "virtio-pci", 1) + "/virtio2");
-  const InfoPtr info = info_of(tree, "eth0", 25000);
+  const InfoPtr info = info_of(tree, "eth0", net::Mac{{2, 0, 0, 0, 0, 9}}, 25000);
   expect_bus(*info->nic);
   assert_string_equal(info->nic->link_attr->address, "02:00:00:00:00:09"); // as described
   assert_int_equal(info->nic->link_attr->speed, 25'000'000'000);
