@@ -127,6 +127,16 @@ static void program__status_of_nobody_is_1(void **) {
   }
 }
 
+static void program__who_asks_needs_the_socket_alone(void **) {
+  const File file("socket = \"@x\"\nprocessor = 99999\n");
+  Run r = run({"status", "--config", file.path()}, {no_service, example, {}});
+  assert_int_equal(r.code, 0);
+  r = run({"status", "--socket", "@x", "--config", "/does/not/exist"}, {no_service, example, {}});
+  assert_int_equal(r.code, 0);
+  r = run({"status", "--config", "/does/not/exist"}, {no_service, example, {}});
+  assert_int_equal(r.code, 2);
+}
+
 static void program__watches_until_nobody_is_there(void **) {
   int asked = 0;
   const auto ask = [&](const std::string &socket, std::string &json, std::string &error) {
@@ -203,6 +213,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(program__status_in_three_forms),
     cmocka_unit_test(program__check_of_what_is_not_there_is_1),
     cmocka_unit_test(program__status_of_nobody_is_1),
+    cmocka_unit_test(program__who_asks_needs_the_socket_alone),
     cmocka_unit_test(program__watches_until_nobody_is_there),
     cmocka_unit_test(program__output_that_fails_is_told),
     cmocka_unit_test(program__serves_reloads_and_stops),

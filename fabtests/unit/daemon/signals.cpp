@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/daemon/signals.h"
 
+#include <cerrno>
 #include <future>
 #include <unistd.h>
 
@@ -39,6 +40,21 @@ static void signals__of_before_the_start_are_not_lost(void **) {
   assert_int_equal(stopped.get_future().get(), SIGINT);
 }
 
+static void signals__a_closed_pipe_stops_nothing(void **) {
+  std::promise<int> stopped;
+  Signals signals;
+  start(
+      signals, [&](int signal) { stopped.set_value(signal); }, [] {});
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  close(ends[0]);
+  assert_int_equal(write(ends[1], "x", 1), -1);
+  assert_int_equal(errno, EPIPE);
+  close(ends[1]);
+  kill(getpid(), SIGTERM);
+  assert_int_equal(stopped.get_future().get(), SIGTERM);
+}
+
 // After the end one kills nobody, and the mask is as before.
 static void signals__after_the_end_come_to_nothing(void **) {
   {
@@ -56,6 +72,7 @@ static void signals__after_the_end_come_to_nothing(void **) {
 static const CMUnitTest cases[] = {
     cmocka_unit_test(signals__become_calls),
     cmocka_unit_test(signals__of_before_the_start_are_not_lost),
+    cmocka_unit_test(signals__a_closed_pipe_stops_nothing),
     cmocka_unit_test(signals__after_the_end_come_to_nothing),
 };
 static const unit::Group group{"signals", cases};

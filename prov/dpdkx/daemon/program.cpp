@@ -10,8 +10,8 @@
 #include "dpdkx/daemon/status_json.h"
 #include "dpdkx/daemon/status_text.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <ctime>
 
@@ -36,7 +36,7 @@ public:
       return fail(error, not_allowed);
     if (line_.command == Command::tell)
       return put(line_.text);
-    if (!read_given(line_, file_, error) || !read_options(line_.given, file_, options_, error))
+    if (!read_file(error) || !read_options(line_.given, file_, options_, error))
       return fail(error, not_allowed);
     switch (line_.command) {
     case Command::status:
@@ -51,6 +51,20 @@ public:
   }
 
 private:
+  // Who asks the running one needs to know its socket, and no more: the file may be for root's
+  // eyes, and of options that only its process can judge.
+  bool read_file(std::string &error) {
+    const auto is_socket = [](const Given &one) { return one.option == "socket"; };
+    const bool asks = line_.command == Command::status || line_.command == Command::metrics;
+    if (asks && std::ranges::any_of(line_.given, is_socket))
+      return true;
+    if (!read_given(line_, file_, error))
+      return false;
+    if (asks)
+      std::erase_if(file_, [&](const Given &one) { return !is_socket(one); });
+    return true;
+  }
+
   int put(const std::string &text) const {
     return around_.out(text)
                ? done

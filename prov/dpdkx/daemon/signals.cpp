@@ -15,10 +15,11 @@ namespace dpdkx::daemon {
 
 namespace {
 
+// SIGPIPE comes to nothing: who reads the log may go.
 sigset_t ours() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE})
     sigaddset(&set, signal);
   return set;
 }
@@ -73,7 +74,7 @@ void Signals::wait(const std::function<void(int)> &stop,
     while (read(signals_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info)))
       if (info.ssi_signo == SIGHUP)
         reload();
-      else
+      else if (info.ssi_signo != SIGPIPE)
         stop(static_cast<int>(info.ssi_signo));
   }
 }
