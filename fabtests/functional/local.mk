@@ -215,7 +215,7 @@ fabtests_functional_wait_set_LDADD = $(functional_libs)
 
 check_PROGRAMS += $(functional_programs)
 functional_scripts = fabtests/functional/run fabtests/functional/run-containers \
-	fabtests/functional/run-hosts
+	fabtests/functional/run-dpdkxd fabtests/functional/run-hosts
 dist_check_SCRIPTS += $(functional_scripts)
 TESTS += $(functional_scripts)
 # check-tsan has of them those that call from several threads, or let the
