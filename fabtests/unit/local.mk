@@ -9,6 +9,7 @@ include fabtests/unit/session/local.mk
 include fabtests/unit/op/local.mk
 include fabtests/unit/link_host/local.mk
 include fabtests/unit/link_sim/local.mk
+include fabtests/unit/link_daemon/local.mk
 include fabtests/unit/net/local.mk
 include fabtests/unit/engine/local.mk
 include fabtests/unit/face/local.mk
@@ -30,6 +31,7 @@ unit_programs = \
 	fabtests/unit/test_op_threads \
 	fabtests/unit/test_link_host \
 	fabtests/unit/test_link_sim \
+	fabtests/unit/test_link_daemon \
 	fabtests/unit/test_net \
 	fabtests/unit/test_engine \
 	fabtests/unit/test_face
@@ -66,6 +68,10 @@ fabtests_unit_test_link_sim_SOURCES = $(unit_common) $(unit_link_sim_sources)
 fabtests_unit_test_link_sim_CPPFLAGS = $(unit_cppflags)
 fabtests_unit_test_link_sim_LDADD = $(link_sim_libs) $(unit_libs)
 
+fabtests_unit_test_link_daemon_SOURCES = $(unit_common) $(unit_link_daemon_sources)
+fabtests_unit_test_link_daemon_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_link_daemon_LDADD = $(link_daemon_libs) $(unit_libs)
+
 fabtests_unit_test_net_SOURCES = $(unit_common) $(unit_net_sources)
 fabtests_unit_test_net_CPPFLAGS = $(unit_cppflags)
 fabtests_unit_test_net_LDADD = $(net_libs) $(unit_libs)
@@ -87,7 +93,11 @@ fabtests_unit_test_link_ethdev_LDADD = $(link_ethdev_libs) $(unit_libs)
 endif
 
 if ENABLE_DAEMON
-unit_programs += fabtests/unit/test_dpdkxd
+unit_programs += fabtests/unit/test_daemon fabtests/unit/test_dpdkxd
+fabtests_unit_test_daemon_SOURCES = $(unit_common) $(unit_daemon_sources)
+fabtests_unit_test_daemon_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_daemon_LDADD = $(daemon_libs) $(unit_libs)
+
 fabtests_unit_test_dpdkxd_SOURCES = $(unit_common) $(unit_dpdkxd_sources)
 fabtests_unit_test_dpdkxd_CPPFLAGS = $(unit_cppflags) $(dpdkxd_cppflags)
 fabtests_unit_test_dpdkxd_LDADD = $(dpdkxd_libs) $(unit_libs)
@@ -115,6 +125,11 @@ unit_tsan = \
 	fabtests/unit/test_util_ext \
 	fabtests/unit/test_op_threads \
 	fabtests/unit/test_link_host \
+	fabtests/unit/test_link_daemon \
 	fabtests/unit/test_face
 tsan_tests += $(unit_tsan)
 tsan_programs += $(unit_tsan)
+if ENABLE_DAEMON
+tsan_tests += fabtests/unit/test_daemon
+tsan_programs += fabtests/unit/test_daemon
+endif

@@ -19,3 +19,11 @@ unit_dpdkxd_sources = \
 	fabtests/unit/daemon/status_json.cpp \
 	fabtests/unit/daemon/status_text.cpp \
 	fabtests/unit/daemon/text.h
+
+unit_daemon_sources = \
+	fabtests/unit/daemon/acknowledger.cpp \
+	fabtests/unit/daemon/attachment.cpp \
+	fabtests/unit/daemon/daemon.cpp \
+	fabtests/unit/daemon/fakes.h \
+	fabtests/unit/daemon/hub.h \
+	fabtests/unit/daemon/server.cpp

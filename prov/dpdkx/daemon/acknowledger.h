@@ -14,6 +14,7 @@
 #include "dpdkx/session/receive_window.h"
 #include "dpdkx/wire/packet.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -24,7 +25,7 @@ namespace dpdkx::daemon {
 
 class Acknowledger {
 public:
-  // `after`: so long a packet lies unread until its rank is taken to compute.
+  // `after`: so long a rank leaves packets unread until it is taken to compute.
   explicit Acknowledger(Duration after) : after_(after) {}
 
   // The session on a path, by the rank's number for it; tokens 0: none any more.
@@ -35,10 +36,11 @@ public:
   void delivered(std::uint32_t path, std::span<const std::byte> in_ring, std::uint64_t end,
                  Time now);
   // How far it has read.
-  void read_up_to(std::uint64_t position);
+  void read_up_to(std::uint64_t position, Time now);
 
+  bool pending() const { return considered_ < unread_.size(); } // there will be some
   bool due(Time now) const {
-    return considered_ < unread_.size() && (absent_ || now - unread_.front().at >= after_);
+    return pending() && (absent_ || now - std::max(unread_.front().at, read_at_) >= after_);
   }
   // `send` is given the path and an acknowledgement, a whole datagram, for each path that has one
   // due; returns how many packets that acknowledges.
@@ -65,7 +67,8 @@ private:
   struct Path {
     wire::Token local = wire::Token::none, peer = wire::Token::none;
     bool has_block = false;
-    wire::AckBlock block; // its last
+    bool checksums = false; // it sends them, and so takes no packet without
+    wire::AckBlock block;   // its last
     std::unique_ptr<Since> since;
   };
   struct Unread {
@@ -84,6 +87,7 @@ private:
   std::deque<Unread> unread_;
   std::size_t considered_ = 0; // of unread_, from the front
   bool absent_ = false;
+  Time read_at_{}; // when it was last seen to have read
   std::uint64_t absence_ = 0;
   std::vector<Path> paths_;
   std::vector<std::uint32_t> due_;

@@ -47,7 +47,7 @@ bool Attachment::turn(Time now) {
     busy |= forward_in(now);
     if (std::exchange(dirty_, false))
       channel_.wake_peer();
-    acknowledger_.read_up_to(channel_.tx.released());
+    acknowledger_.read_up_to(channel_.tx.released(), now);
     if (acknowledger_.due(now)) [[unlikely]]
       acknowledge();
     return busy;
@@ -59,7 +59,7 @@ bool Attachment::turn(Time now) {
 
 void Attachment::end() {
   ending_ = true;
-  if (broken_)
+  if (broken())
     return;
   // The device takes what it has room for; the rest is as lost as on any wire.
   for (unsigned i = 0; i < 1024 && forward_out(records_a_turn); ++i) {
@@ -69,7 +69,7 @@ void Attachment::end() {
 // --- from the rank ---
 
 bool Attachment::forward_out(unsigned budget) {
-  if (broken_)
+  if (broken())
     return false;
   bool did = false;
   if (held_ != nullptr) {
@@ -83,7 +83,7 @@ bool Attachment::forward_out(unsigned budget) {
   auto next = link::host::RingConsumer::Next::none;
   const std::byte *data;
   std::uint32_t len;
-  while (budget-- != 0 && held_ == nullptr && !broken_ &&
+  while (budget-- != 0 && held_ == nullptr && !broken() &&
          (next = channel_.rx.next(data, len)) == link::host::RingConsumer::Next::datagram) {
     if (take_record(data, len)) {
       did = true;
@@ -102,7 +102,7 @@ bool Attachment::forward_out(unsigned budget) {
   return true;
 }
 
-// False: it is to be tried again when the device has room.
+// False: it is to be tried again when there is room.
 bool Attachment::take_record(const std::byte *data, std::uint32_t len) {
   RecordHeader header;
   if (!link::daemon::take(data, len, header)) {
@@ -115,8 +115,7 @@ bool Attachment::take_record(const std::byte *data, std::uint32_t len) {
       return send(*path, header.path, data, len);
     return true;
   case RecordKind::open:
-    open(header, data, len);
-    return true;
+    return open(header, data, len);
   case RecordKind::close:
     if (path_of(header))
       close(header.path);
@@ -164,30 +163,40 @@ bool Attachment::send(Path &path, std::uint32_t number, const std::byte *data, s
   return true;
 }
 
-void Attachment::open(const RecordHeader &header, const std::byte *data, std::uint32_t len) {
+bool Attachment::open(const RecordHeader &header, const std::byte *data, std::uint32_t len) {
   WireOrigin peer;
-  if (header.path >= max_paths || !link::daemon::take(data, len, peer))
-    return malformed("a path that can't be");
+  if (header.path >= max_paths || !link::daemon::take(data, len, peer)) {
+    malformed("a path that can't be");
+    return true;
+  }
+  if (ending_)
+    return true; // nobody will send there
+  if (!untold_.empty())
+    return false; // who doesn't read what becomes of its paths opens no more of them
   if (header.path >= paths_.size())
     paths_.resize(header.path + 1);
   if (paths_[header.path].port_path != link::PathId::none)
     close(header.path);
   Path &path = paths_[header.path];
   path = {.port_path = link::PathId::none, .generation = header.generation, .up = false};
-  untold_.reserve(untold_.size() + 2);
+  untold_.reserve(1);
   link::PathId id;
-  if (const int rc = port_->open_path(link::daemon::origin_of(peer).source, id))
-    return tell(header.path, link::PathEventKind::failed, rc);
+  if (const int rc = port_->open_path(link::daemon::origin_of(peer).source, id)) {
+    tell(header.path, link::PathEventKind::failed, rc);
+    return true;
+  }
   const auto index = static_cast<std::uint32_t>(id);
   if (!make_room(by_port_path_, index + 1)) {
     port_->close_path(id);
-    return tell(header.path, link::PathEventKind::failed, -ENOMEM);
+    tell(header.path, link::PathEventKind::failed, -ENOMEM);
+    return true;
   }
   if (index >= by_port_path_.size())
     by_port_path_.resize(index + 1, no_path);
   by_port_path_[index] = header.path;
   path.port_path = id;
   ++open_paths_;
+  return true;
 }
 
 void Attachment::close(std::uint32_t number) {
@@ -220,12 +229,8 @@ void Attachment::reply(const std::byte *data, std::uint32_t len) {
 
 void Attachment::malformed(const char *what) {
   ++status_.malformed;
-  if (std::exchange(broken_, true))
-    return;
-  log(LogLevel::warn, [&] {
-    return "process " + std::to_string(pid()) + " of user " + std::to_string(user()) + ", at " +
-           to_string(address()) + ", has written " + what + ": it is detached";
-  });
+  if (fault_ == nullptr)
+    fault_ = what;
 }
 
 // --- to the rank ---
@@ -342,9 +347,9 @@ void Attachment::acknowledge() {
 // --- sleep ---
 
 bool Attachment::arm() {
-  if (broken_ || held_ != nullptr || !untold_.empty())
+  if (broken() || acknowledger_.pending())
     return false;
-  return channel_.sleep();
+  return held_ != nullptr || channel_.sleep();
 }
 
 void Attachment::disarm() { channel_.set_sleep(link::host::Sleep::may_sleep); }

@@ -30,12 +30,14 @@ public:
   bool turn(Time now);
   // The rank is gone, or has been thrown out; what it had sent before is sent.
   void end();
-  bool broken() const { return broken_; } // it wrote what no rank would
-  bool has_acknowledgements(Time now) const { return acknowledger_.due(now); }
+  bool broken() const { return fault_ != nullptr; }
+  const char *fault() const { return fault_; } // what it wrote that no rank would; null: nothing
 
   // Around the daemon's sleep. arm() answers false if there is something to do.
   bool arm();
   void disarm();
+  // Waits for room, at the device or in the rank's ring, of which nobody tells.
+  bool waits_for_room() const { return held_ != nullptr || !untold_.empty(); }
 
   link::Port &port() { return *port_; }
   const link::host::Fd &socket() const { return channel_.socket; }
@@ -56,7 +58,7 @@ private:
   bool forward_out(unsigned budget);
   bool take_record(const std::byte *data, std::uint32_t len);
   bool send(Path &, std::uint32_t number, const std::byte *data, std::uint32_t len);
-  void open(const link::daemon::RecordHeader &, const std::byte *data, std::uint32_t len);
+  bool open(const link::daemon::RecordHeader &, const std::byte *data, std::uint32_t len);
   void close(std::uint32_t number);
   void note_session(std::uint32_t number, const std::byte *data, std::uint32_t len);
   void reply(const std::byte *data, std::uint32_t len);
@@ -81,7 +83,7 @@ private:
   std::vector<std::uint32_t> by_port_path_; // the rank's number, by the port's
   std::uint32_t open_paths_ = 0;
 
-  // A record for which the device has no room now.
+  // A record for which there is no room now.
   const std::byte *held_ = nullptr;
   std::uint32_t held_len_ = 0;
 
@@ -93,7 +95,8 @@ private:
   std::vector<Untold> untold_;
 
   bool dirty_ = false; // the rank may have to be woken
-  bool broken_ = false, ending_ = false;
+  const char *fault_ = nullptr;
+  bool ending_ = false;
   RankStatus status_;
 };
 

@@ -24,7 +24,8 @@ constexpr Duration look_every = std::chrono::milliseconds(1);
 // Devices have timers of their own (address resolution) that nothing wakes for.
 constexpr Duration longest_sleep = std::chrono::milliseconds(100);
 
-constexpr unsigned notes_a_look = 32; // of one rank
+constexpr unsigned notes_a_look = 32;        // of one rank
+constexpr std::uint64_t faults_to_log = 100; // then silence: anybody could fill a disk
 
 // Marks the descriptor of an attachment's process in its tag; else it is the socket's.
 constexpr std::uint64_t process_bit = 1;
@@ -43,12 +44,12 @@ void drain(const link::host::Fd &event) {
 
 Daemon::Daemon(const Config &config, Surroundings surroundings)
     : config_(config), surroundings_(std::move(surroundings)),
-      server_({.devices = [this]() -> const auto & { return infos_;
-} // namespace dpdkx::daemon
-, .status = [this] { return surroundings_.describe(status()); },
-  .attach = [this](Guest &guest, const link::daemon::Request &request, const link::host::Fd &memory,
-                   std::string &error) { return attach(guest, request, memory, error); }
-}),
+      server_(
+          {.devices = [this]() -> const std::vector<link::DeviceInfo> & { return infos_; },
+           .status = [this] { return surroundings_.describe(status()); },
+           .attach = [this](Guest &guest, const link::daemon::Request &request,
+                            const link::host::Fd &memory,
+                            std::string &error) { return attach(guest, request, memory, error); }}),
       started_(SystemClock::instance().now()) {}
 
 Daemon::~Daemon() = default;
@@ -70,8 +71,9 @@ int Daemon::start(std::string &error) {
     control_ = link::host::Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), hold);
   }
   if (!epoll_ || !sleep_epoll_ || !control_) {
-    error = std::string("no descriptor to wait on: ") + std::strerror(errno);
-    return -errno;
+    const int rc = std::min({epoll_.error(), sleep_epoll_.error(), control_.error()});
+    error = std::string("no descriptor to wait on: ") + std::strerror(-rc);
+    return rc;
   }
   // First the name, so that of two daemons the second leaves the device alone.
   if (const int rc = server_.listen(config_.socket, error))
@@ -85,8 +87,9 @@ int Daemon::start(std::string &error) {
   }
   if (!watch(epoll_, server_.fd(), 0) || !watch(epoll_, control_.get(), 0) ||
       !watch(sleep_epoll_, epoll_.get(), 0)) {
-    error = std::string("epoll_ctl: ") + std::strerror(errno);
-    return -errno;
+    const int rc = -errno;
+    error = std::string("epoll_ctl: ") + std::strerror(-rc);
+    return rc;
   }
   return 0;
 }
@@ -95,7 +98,10 @@ int Daemon::start(std::string &error) {
 
 int Daemon::attach(Guest &guest, const link::daemon::Request &request, const link::host::Fd &memory,
                    std::string &error) {
-  const std::string name = link::daemon::text_of(request.device);
+  std::string name = link::daemon::text_of(request.device);
+  // It goes into the log, where a line is one line.
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
   const auto found = std::ranges::find(infos_, name, &link::DeviceInfo::link_name);
   if (found == infos_.end()) {
     error = "no device '" + name + "'; allowed:";
@@ -130,7 +136,7 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
   int rc = slot.device->open_port(wanted, options, port, error);
   if (rc == -EADDRINUSE) {
     // Its last owner may just have gone, and not be seen to have.
-    look(SystemClock::instance().now());
+    look_at_ranks();
     rc = slot.device->open_port(wanted, options, port, error);
   }
   if (rc != 0)
@@ -162,13 +168,22 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
 
 void Daemon::look(Time now) {
   next_look_ = now + look_every;
+  const bool guests = look_at_ranks() || server_.busy();
+  drain(control_);
+  take_reload();
+  if (guests)
+    server_.look(now);
+}
+
+// Ends those that have gone. True: there is something else besides.
+bool Daemon::look_at_ranks() {
   epoll_event found[64];
   const int n = epoll_wait(epoll_.get(), found, std::size(found), 0);
-  bool guests = server_.busy();
+  bool others = false;
   for (int i = 0; i < n; ++i) {
     const std::uint64_t tag = found[i].data.u64;
     if (tag == 0) {
-      guests = true;
+      others = true;
       continue;
     }
     auto &attachment = *reinterpret_cast<Attachment *>(tag & ~process_bit);
@@ -176,12 +191,9 @@ void Daemon::look(Time now) {
       gone_.push_back(&attachment);
   }
   if (n == static_cast<int>(std::size(found)))
-    next_look_ = now; // there may be more
+    next_look_ = {}; // there may be more
   end_gone();
-  drain(control_);
-  take_reload();
-  if (guests)
-    server_.look(now);
+  return others;
 }
 
 // Takes the wakes out of its socket.
@@ -215,6 +227,12 @@ void Daemon::end_gone() {
 void Daemon::end(Attachment &attachment) {
   attachment.end();
   --count_;
+  if (attachment.fault() != nullptr && ++faults_ <= faults_to_log)
+    log(LogLevel::warn, [&] {
+      return "process " + std::to_string(attachment.pid()) + " of user " +
+             std::to_string(attachment.user()) + ", at " + to_string(attachment.address()) +
+             ", has written " + attachment.fault() + ": it is detached";
+    });
   log(LogLevel::info, [&] {
     return to_string(attachment.address()) + ": process " + std::to_string(attachment.pid()) +
            " is detached";
@@ -304,12 +322,12 @@ void Daemon::sleep(Time now) {
   (void)now;
 }
 
-// `blind`: some device can't wake anybody.
+// `blind`: something may be to do of which nobody tells.
 bool Daemon::arm_all(bool &blind) {
   for (const DeviceSlot &slot : devices_)
     for (const auto &attachment : slot.attachments) {
       const bool wakes = attachment->port().wait_fd() >= 0;
-      blind |= !wakes;
+      blind |= !wakes || attachment->waits_for_room();
       if (!attachment->arm() || (wakes && !attachment->port().arm()))
         return false;
     }

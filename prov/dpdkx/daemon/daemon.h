@@ -53,6 +53,7 @@ private:
   int attach(Guest &, const link::daemon::Request &, const link::host::Fd &memory,
              std::string &error);
   void look(Time now);
+  bool look_at_ranks();
   static bool has_closed(Attachment &);
   void end_gone();
   void end(Attachment &);
@@ -68,6 +69,7 @@ private:
   std::vector<DeviceSlot> devices_;
   std::vector<link::DeviceInfo> infos_;
   std::size_t count_ = 0;
+  std::uint64_t faults_ = 0; // ranks thrown out
   std::vector<Attachment *> gone_;
 
   link::host::Fd epoll_;       // sockets; a tag tells whose

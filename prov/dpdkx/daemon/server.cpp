@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +56,7 @@ int Server::listen(const std::string &name, std::string &error) {
                 : "socket " + name + " can't be listened at: " + std::strerror(-rc);
     return rc;
   }
+  take_spare();
   if (!is_path)
     return 0;
   path_ = name;
@@ -97,21 +99,63 @@ void Server::look(Time now) {
 }
 
 void Server::accept(Time now) {
-  for (unsigned i = 0; i < guests_a_look && guests_.size() < max_guests; ++i) {
+  for (unsigned i = 0; i < guests_a_look; ++i) {
     Guest guest;
     {
       const link::host::ForkHold hold;
       guest.socket = link::host::Fd(
           accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), hold);
     }
-    if (!guest.socket)
-      return;
+    if (!guest.socket) {
+      const int rc = guest.socket.error();
+      if ((rc != -EMFILE && rc != -ENFILE) || !somebody_waits())
+        return;
+      if (!make_way("dpdkxd has no descriptors left (RLIMIT_NOFILE), and it has asked nothing"))
+        return accept_none();
+      continue;
+    }
     if (link::host::identify(guest.socket, guest.who) != 0)
       continue;
+    if (guests_.size() >= max_guests)
+      make_way("too many have come, and it has asked nothing");
     guest.deadline = now + request_within;
     guests_.push_back(std::move(guest));
   }
 }
+
+bool Server::somebody_waits() const {
+  pollfd wait{listener_.get(), POLLIN, 0};
+  return ::poll(&wait, 1, 0) == 1;
+}
+
+// Nobody keeps others out by saying nothing: the one that has been silent for longest goes.
+bool Server::make_way(const std::string &why) {
+  if (guests_.empty())
+    return false;
+  refuse(guests_.front(), -ETIMEDOUT, why);
+  guests_.erase(guests_.begin());
+  return true;
+}
+
+// Else they would wait in vain, and the socket would be readable for ever.
+void Server::accept_none() {
+  if (!spare_)
+    return;
+  spare_.reset();
+  {
+    Guest guest;
+    {
+      const link::host::ForkHold hold;
+      guest.socket = link::host::Fd(
+          accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), hold);
+    }
+    if (guest.socket && link::host::identify(guest.socket, guest.who) == 0)
+      refuse(guest, -EMFILE, "dpdkxd has no descriptors left (RLIMIT_NOFILE)");
+  }
+  take_spare();
+}
+
+void Server::take_spare() { spare_ = link::host::make_socket(); }
 
 // True: it is done with.
 bool Server::hear(Guest &guest) {

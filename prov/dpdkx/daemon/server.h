@@ -49,6 +49,10 @@ public:
 private:
   int remove_stale(const std::string &path, std::string &error);
   void accept(Time now);
+  bool somebody_waits() const;
+  bool make_way(const std::string &why);
+  void accept_none();
+  void take_spare();
   bool hear(Guest &);
   void answer(Guest &, const link::daemon::Request &, const link::host::Fd &memory);
   void refuse(const Guest &, int status, const std::string &why);
@@ -57,7 +61,8 @@ private:
 
   const Handlers handlers_;
   link::host::Fd listener_;
-  std::string path_; // to be removed
+  link::host::Fd spare_; // given up for a moment to refuse a connection when none is left
+  std::string path_;     // to be removed
   std::vector<Guest> guests_;
   std::uint64_t refused_ = 0;
 };

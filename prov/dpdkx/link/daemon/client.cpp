@@ -18,7 +18,6 @@ namespace daemon {
 
 namespace {
 
-constexpr int patience_ms = 5000;
 constexpr std::uint32_t max_devices = 256;
 constexpr std::uint32_t max_text = 64u << 20;
 
@@ -31,16 +30,29 @@ std::string connect_failure(const std::string &socket, int rc) {
 }
 
 // The length received, 0 if it was closed, or negative errno.
-ssize_t receive(const host::Fd &socket, void *into, std::size_t size) {
-  pollfd wait{socket.get(), POLLIN, 0};
-  const int ready = ::poll(&wait, 1, patience_ms);
+ssize_t receive(const host::Fd &socket, void *into, std::size_t size, Duration patience) {
+  const Time until = SystemClock::instance().now() + patience;
+  int ready;
+  do { // an application's signals end poll(), and not the wait
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        std::max(until - SystemClock::instance().now(), Duration::zero()));
+    pollfd wait{socket.get(), POLLIN, 0};
+    ready = ::poll(&wait, 1, static_cast<int>(left.count()));
+  } while (ready < 0 && errno == EINTR);
   if (ready == 0)
     return -ETIMEDOUT;
-  const ssize_t got = ready < 0 ? -1 : recv(socket.get(), into, size, MSG_DONTWAIT);
+  const ssize_t got = ready < 0 ? -1 : receive_now(socket, into, size);
   return got < 0 ? -errno : got;
 }
 
 } // namespace
+
+ssize_t receive_now(const host::Fd &socket, void *into, std::size_t size) {
+  const ssize_t got = recv(socket.get(), into, size, MSG_DONTWAIT);
+  if (got >= 0 || errno != ECONNRESET)
+    return got;
+  return recv(socket.get(), into, size, MSG_DONTWAIT); // told first, though a refusal may lie there
+}
 
 int connect_and_check(const std::string &socket, host::Fd &fd, std::string &error) {
   if (const int rc = connect_to_daemon(socket, fd)) {
@@ -61,8 +73,9 @@ int connect_and_check(const std::string &socket, host::Fd &fd, std::string &erro
   return 0;
 }
 
-int receive_reply(const std::string &socket, const host::Fd &fd, Reply &reply, std::string &error) {
-  const ssize_t got = receive(fd, &reply, sizeof(reply));
+int receive_reply(const std::string &socket, const host::Fd &fd, Reply &reply, std::string &error,
+                  Duration patience) {
+  const ssize_t got = receive(fd, &reply, sizeof(reply), patience);
   if (got <= 0) {
     error = at(socket) + (got == -ETIMEDOUT ? " doesn't answer" : " has closed the connection");
     return got == 0 ? -ECONNRESET : static_cast<int>(got);
@@ -78,7 +91,8 @@ int receive_reply(const std::string &socket, const host::Fd &fd, Reply &reply, s
 
 namespace {
 
-int ask(const std::string &socket, Ask what, host::Fd &fd, Reply &reply, std::string &error) {
+int ask(const std::string &socket, Ask what, host::Fd &fd, Reply &reply, std::string &error,
+        Duration patience) {
   if (const int rc = connect_and_check(socket, fd, error))
     return rc;
   const Request request = make_request(what);
@@ -87,7 +101,7 @@ int ask(const std::string &socket, Ask what, host::Fd &fd, Reply &reply, std::st
     error = connect_failure(socket, rc);
     return rc;
   }
-  return receive_reply(socket, fd, reply, error);
+  return receive_reply(socket, fd, reply, error, patience);
 }
 
 int broken_off(const std::string &socket, ssize_t got, std::string &error) {
@@ -99,15 +113,16 @@ int broken_off(const std::string &socket, ssize_t got, std::string &error) {
 
 } // namespace daemon
 
-int daemon_devices(const std::string &socket, std::vector<DeviceInfo> &out, std::string &error) {
+int daemon_devices(const std::string &socket, std::vector<DeviceInfo> &out, std::string &error,
+                   Duration patience) {
   host::Fd fd;
   daemon::Reply reply;
-  if (const int rc = daemon::ask(socket, daemon::Ask::devices, fd, reply, error))
+  if (const int rc = daemon::ask(socket, daemon::Ask::devices, fd, reply, error, patience))
     return rc;
   out.clear();
   for (std::uint32_t i = 0; i < std::min(reply.count, daemon::max_devices); ++i) {
     daemon::DeviceEntry entry;
-    const ssize_t got = daemon::receive(fd, &entry, sizeof(entry));
+    const ssize_t got = daemon::receive(fd, &entry, sizeof(entry), patience);
     if (got != sizeof(entry))
       return daemon::broken_off(socket, got, error);
     out.push_back(daemon::device_info(entry));
@@ -115,15 +130,16 @@ int daemon_devices(const std::string &socket, std::vector<DeviceInfo> &out, std:
   return 0;
 }
 
-int daemon_status(const std::string &socket, std::string &json, std::string &error) {
+int daemon_status(const std::string &socket, std::string &json, std::string &error,
+                  Duration patience) {
   host::Fd fd;
   daemon::Reply reply;
-  if (const int rc = daemon::ask(socket, daemon::Ask::status, fd, reply, error))
+  if (const int rc = daemon::ask(socket, daemon::Ask::status, fd, reply, error, patience))
     return rc;
   json.clear();
   std::vector<char> piece(daemon::text_piece);
   while (json.size() < std::min(reply.count, daemon::max_text)) {
-    const ssize_t got = daemon::receive(fd, piece.data(), piece.size());
+    const ssize_t got = daemon::receive(fd, piece.data(), piece.size(), patience);
     if (got <= 0)
       return daemon::broken_off(socket, got, error);
     json.append(piece.data(), static_cast<std::size_t>(got));

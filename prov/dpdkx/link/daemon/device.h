@@ -27,6 +27,9 @@ private:
 
 // 0 or negative errno, with a text.
 int connect_and_check(const std::string &socket, host::Fd &, std::string &error);
-int receive_reply(const std::string &socket, const host::Fd &, Reply &, std::string &error);
+// As recv(): what lies there.
+ssize_t receive_now(const host::Fd &, void *into, std::size_t size);
+int receive_reply(const std::string &socket, const host::Fd &, Reply &, std::string &error,
+                  Duration patience);
 
 } // namespace dpdkx::link::daemon

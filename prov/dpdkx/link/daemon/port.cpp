@@ -257,9 +257,10 @@ void DaemonPort::take_event(const RecordHeader &header, const std::byte *data, s
   Path &of = path(id);
   switch (static_cast<PathEventKind>(event.kind)) {
   case PathEventKind::up:
-    if (of.state == Path::State::opening)
+    if (of.state == Path::State::opening) { // else it is up again, or has been given up
       events_.push_back({PathEventKind::up, id});
-    of.state = Path::State::up;
+      of.state = Path::State::up;
+    }
     return;
   case PathEventKind::failed:
     if (of.state == Path::State::opening)

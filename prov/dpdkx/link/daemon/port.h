@@ -98,6 +98,7 @@ private:
   // Life
   int ask_to_attach(std::string &error);
   void adopt_next();
+  void tell_of(PathId);
   [[gnu::cold]] void look(Time now);
   void look_while_attached(Time now);
   void look_while_lost(Time now);
@@ -106,6 +107,7 @@ private:
   void try_again(Time now, const std::string &error);
   bool drained() const;
   void watch_socket();
+  void look_again_in(long ns); // 0: not by the timer
 
   const DaemonOptions options_;
   const DeviceInfo info_;

@@ -65,7 +65,7 @@ int DaemonPort::start(std::string &error) {
   if (const int rc = ask_to_attach(error))
     return rc;
   Reply reply;
-  if (const int rc = receive_reply(options_.socket, next_.socket, reply, error))
+  if (const int rc = receive_reply(options_.socket, next_.socket, reply, error, daemon_patience))
     return rc;
   traits_.max_datagram = reply.max_datagram;
   adopt_next();
@@ -113,6 +113,7 @@ void DaemonPort::adopt_next() {
   state_ = State::attached;
   lost_at_.reset();
   told_failure_ = false;
+  look_again_in(0);
   notices_.clear();
   to_reopen_.clear();
   watch_socket();
@@ -120,15 +121,20 @@ void DaemonPort::adopt_next() {
     for (std::uint32_t i = 0; i < paths_.size(); ++i) {
       if (paths_[i].state != Path::State::opening && paths_[i].state != Path::State::up)
         continue;
-      notify(RecordKind::open, PathId{i});
-      if (paths_[i].tokens.local != 0)
-        notify(RecordKind::session, PathId{i});
+      tell_of(PathId{i});
     }
   } catch (const std::bad_alloc &) {
     lose("there is no memory for what it must be told");
     return;
   }
   flush();
+}
+
+// A path that the daemon doesn't know, or not any more.
+void DaemonPort::tell_of(PathId id) {
+  notify(RecordKind::open, id);
+  if (path(id).tokens.local != 0)
+    notify(RecordKind::session, id);
 }
 
 unsigned DaemonPort::poll_events(PathEvent *out, unsigned max, Time now) {
@@ -170,7 +176,7 @@ void DaemonPort::look_while_attached(Time now) {
   next_reopening_ = now + reopen_every;
   try {
     for (const PathId id : to_reopen_)
-      notify(RecordKind::open, id);
+      tell_of(id);
     to_reopen_.clear();
     flush();
   } catch (const std::bad_alloc &) {
@@ -195,7 +201,8 @@ void DaemonPort::lose(const char *why) {
 }
 
 bool DaemonPort::drained() const {
-  return channel_.own_sleep == nullptr || (channel_.rx.empty() && channel_.rx.released());
+  const bool over = channel_.own_sleep == nullptr; // what it sent isn't believed
+  return !unreleased_ && (over || (channel_.rx.empty() && channel_.rx.released()));
 }
 
 void DaemonPort::look_while_lost(Time now) {
@@ -217,7 +224,7 @@ void DaemonPort::look_while_lost(Time now) {
 
 void DaemonPort::look_for_answer(Time now) {
   Reply reply;
-  const ssize_t got = recv(next_.socket.get(), &reply, sizeof(reply), MSG_DONTWAIT);
+  const ssize_t got = receive_now(next_.socket, &reply, sizeof(reply));
   if (got < 0 && errno == EAGAIN) {
     if (now - asked_at_ >= answer_within)
       try_again(now, "it doesn't answer");
@@ -227,12 +234,10 @@ void DaemonPort::look_for_answer(Time now) {
     return try_again(now, got <= 0 ? "it has closed the connection" : "it is of another version");
   if (reply.status != 0)
     return try_again(now, text_of(reply.text));
-  if (reply.max_datagram < traits_.max_datagram)
-    log(LogLevel::warn, [&] {
-      return "dpdkxd at " + options_.socket + " has come back with datagrams of " +
-             std::to_string(reply.max_datagram) +
-             " bytes at most; needed: " + std::to_string(traits_.max_datagram) + ", as before";
-    });
+  if (reply.max_datagram < traits_.max_datagram) // sessions have made theirs larger
+    return try_again(now, "dpdkxd at " + options_.socket + " has come back with datagrams of " +
+                              std::to_string(reply.max_datagram) + " bytes at most; needed: " +
+                              std::to_string(traits_.max_datagram) + ", as before");
   log(LogLevel::info, [&] {
     return to_string(address_) + " is attached to dpdkxd at " + options_.socket + " again";
   });

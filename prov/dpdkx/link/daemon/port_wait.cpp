@@ -23,12 +23,6 @@ bool add_to(const host::Fd &epoll, const host::Fd &fd) {
   return fd && epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd.get(), &event) == 0;
 }
 
-void set_timer(const host::Fd &timer, long ns) {
-  itimerspec when{};
-  when.it_value.tv_nsec = ns;
-  timerfd_settime(timer.get(), 0, &when, nullptr);
-}
-
 } // namespace
 
 int DaemonPort::wait_fd() {
@@ -52,16 +46,24 @@ void DaemonPort::watch_socket() {
     add_to(epoll_, channel_.socket);
 }
 
+void DaemonPort::look_again_in(long ns) {
+  itimerspec when{};
+  when.it_value.tv_nsec = ns;
+  if (timer_)
+    timerfd_settime(timer_.get(), 0, &when, nullptr);
+}
+
 bool DaemonPort::arm() {
   if (inherited())
     return true;
   if (!epoll_)
     return false;
   look(SystemClock::instance().now());
+  flush(); // whom nothing more is sent to may have been told of paths
   if (!events_.empty() || (state_ == State::attached && !notices_.empty()))
     return false;
   if (state_ != State::attached) {
-    set_timer(timer_, look_again_ns);
+    look_again_in(look_again_ns);
     next_look_ = {}; // whoever is woken looks
     return drained();
   }
@@ -69,11 +71,12 @@ bool DaemonPort::arm() {
 }
 
 void DaemonPort::disarm() {
-  if (inherited() || channel_.own_sleep == nullptr)
+  if (inherited())
     return;
-  channel_.set_sleep(host::Sleep::may_sleep);
+  if (channel_.own_sleep != nullptr)
+    channel_.set_sleep(host::Sleep::may_sleep);
   if (state_ != State::attached)
-    set_timer(timer_, 0);
+    look_again_in(0);
 }
 
 } // namespace dpdkx::link::daemon
