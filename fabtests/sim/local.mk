@@ -47,6 +47,7 @@ libsim_la_SOURCES = $(sim_world_sources) $(sim_case_sources)
 libsim_la_CPPFLAGS = $(sim_cppflags)
 
 sim_programs = \
+	fabtests/sim/bulk_port \
 	fabtests/sim/connections \
 	fabtests/sim/counters \
 	fabtests/sim/datagrams \
@@ -68,6 +69,8 @@ fabtests_sim_collectives_LDADD = libsim.la $(sim_libs) libcollc_parts.la
 endif
 
 # Each is made of the file of its name unless it says more.
+fabtests_sim_bulk_port_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_bulk_port_LDADD = libsim.la $(sim_libs)
 fabtests_sim_connections_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_connections_LDADD = libsim.la $(sim_libs)
 fabtests_sim_counters_SOURCES = fabtests/sim/counters.cpp fabtests/sim/counters_order.cpp

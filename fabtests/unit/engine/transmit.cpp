@@ -58,6 +58,93 @@ void more__to_two_peers(void **) {
   }
 }
 
+// Packets of data that have gone to a bulk port; `frames`: of what types they may be.
+struct BulkSeen {
+  std::size_t bulk = 0, data = 0, mixed = 0, large_elsewhere = 0;
+
+  explicit BulkSeen(World &w) {
+    w.device.set_hook([this](const Departure &d) {
+      std::span<const std::byte> body(d.bytes);
+      const auto h = wire::decode_header(body);
+      if (!h || h->type != PacketType::data) {
+        mixed += d.bulk; // nothing else may go there
+        return Verdict{};
+      }
+      if (wire::AckBlock a; h->flags & wire::packet_flag::ack_block)
+        wire::decode_ack(body, a);
+      ++data;
+      bulk += d.bulk;
+      wire::Frame f;
+      bool only_data = true;
+      while (wire::decode_frame(body, f) == wire::FrameResult::frame)
+        only_data &= f.type == wire::FrameType::rdata || f.type == wire::FrameType::segment ||
+                     f.type == wire::FrameType::write;
+      mixed += d.bulk && !only_data;
+      large_elsewhere += !d.bulk && only_data && d.bytes.size() > 1000;
+      return Verdict{};
+    });
+  }
+};
+
+void bulk__data_of_a_rendezvous_goes_to_the_bulk_port(void **) {
+  World w;
+  w.options.device.bulk_delay = 0us;
+  w.start(), w.start();
+  BulkSeen seen(w);
+  w.exchange(0, 1, 100);
+  w.exchange(0, 1, 10000); // in segments, which stay where the rest is
+  assert_int_equal(seen.bulk, 0);
+  seen.large_elsewhere = 0;
+  for (const unsigned from : {0u, 1u}) {
+    seen.bulk = 0;
+    w.exchange(from, 1 - from, 200000);
+    assert_true(seen.bulk >= 200000 / 1472);
+  }
+  assert_int_equal(seen.mixed + seen.large_elsewhere, 0);
+  assert_int_equal(w.device.counters().no_receiver, 0);
+}
+
+void bulk__nothing_goes_to_a_peer_without_one(void **) {
+  World w;
+  w.start();
+  w.options.device.bulk_delay = 0us;
+  w.start();
+  BulkSeen seen(w);
+  w.exchange(1, 0, 200000);
+  assert_int_equal(seen.bulk, 0);
+  w.exchange(0, 1, 200000); // which has one
+  assert_true(seen.bulk != 0);
+}
+
+// A new life has none.
+void bulk__of_a_life_that_has_ended_is_forgotten(void **) {
+  World w;
+  w.options.device.bulk_delay = 0us;
+  Node &a = w.start();
+  w.start();
+  w.exchange(0, 1, 200000);
+  w.kill(1);
+  w.options.device.bulk_delay.reset();
+  w.restart(1);
+  BulkSeen seen(w);
+  Call &lost = a.send(1, pattern(10));
+  w.finish({&lost});
+  w.exchange(1, 0, 200000);
+  w.exchange(0, 1, 200000);
+  assert_int_equal(w.device.counters().no_receiver, 0);
+}
+
+// A firewall that lets only one port through costs time, and nothing else.
+void bulk__a_port_that_nothing_reaches(void **) {
+  World w;
+  w.options.device.bulk_delay = 0us;
+  w.start(), w.start();
+  w.device.set_hook([](const Departure &d) { return Verdict{.drop = d.bulk}; });
+  w.exchange(0, 1, 100000);
+  w.exchange(1, 0, 100000);
+  assert_true(w.device.counters().hook_dropped > 100);
+}
+
 void packets__are_no_larger_than_the_link_carries(void **) {
   for (const std::uint32_t size : {548, 1472, 8972}) {
     World w;
@@ -303,6 +390,10 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(small_messages__share_a_packet),
     cmocka_unit_test(more__that_never_comes_holds_nothing_back),
     cmocka_unit_test(more__to_two_peers),
+    cmocka_unit_test(bulk__data_of_a_rendezvous_goes_to_the_bulk_port),
+    cmocka_unit_test(bulk__nothing_goes_to_a_peer_without_one),
+    cmocka_unit_test(bulk__of_a_life_that_has_ended_is_forgotten),
+    cmocka_unit_test(bulk__a_port_that_nothing_reaches),
     cmocka_unit_test(packets__are_no_larger_than_the_link_carries),
     cmocka_unit_test(packets__are_no_larger_than_the_peers_link_carries),
     cmocka_unit_test(packet__that_is_lost_is_sent_again),

@@ -343,7 +343,7 @@ void End::meet(Host &host) {
     CHECK(std::chrono::steady_clock::now() < end);
 }
 
-void End::send(link::PathId path, const std::vector<std::byte> &bytes) {
+void End::send(link::PathId path, const std::vector<std::byte> &bytes, bool bulk) {
   auto end = std::chrono::steady_clock::now() + patience;
   auto room = port_->reserve(path, static_cast<std::uint32_t>(bytes.size()));
   while (room.data == nullptr) {
@@ -353,6 +353,7 @@ void End::send(link::PathId path, const std::vector<std::byte> &bytes) {
   }
   CHECK(room.capacity >= bytes.size());
   std::copy(bytes.begin(), bytes.end(), room.data);
+  room.bulk = bulk;
   port_->commit(path, room, static_cast<std::uint32_t>(bytes.size()));
   port_->flush();
 }

@@ -102,7 +102,7 @@ public:
   link::PathEvent wait_event();
 
   void meet(Host &); // as Host::meet(), and goes on answering meanwhile
-  void send(link::PathId, const std::vector<std::byte> &);
+  void send(link::PathId, const std::vector<std::byte> &, bool bulk = false);
   struct Received {
     std::vector<std::byte> bytes;
     Address source;

@@ -53,10 +53,11 @@ struct Lab {
     return id;
   }
   // False: no room.
-  static bool send(Port &port, PathId path, const std::string &text) {
-    const TxRoom room = port.reserve(path, static_cast<std::uint32_t>(text.size()));
+  static bool send(Port &port, PathId path, const std::string &text, bool bulk = false) {
+    TxRoom room = port.reserve(path, static_cast<std::uint32_t>(text.size()));
     if (!room.data)
       return false;
+    room.bulk = bulk;
     std::memcpy(room.data, text.data(), text.size());
     port.commit(path, room, static_cast<std::uint32_t>(text.size()));
     port.flush();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "unit/link_sim/lab.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace lab;
@@ -52,6 +53,68 @@ static void ring__refuses_when_full_and_wakes_when_it_drains(void **) {
   assert_int_equal(ready.size(), 1);
   assert_int_equal(ready[0], 1);
   assert_true(Lab::send(*l.a, path, "yes"));
+}
+
+// Who sends to a bulk port that the peer has, and has it only where bulk is said.
+static void bulk__waits_in_a_queue_of_its_own_and_comes_later(void **) {
+  Profile profile = plain();
+  profile.bulk_delay = 30us;
+  Lab l(profile);
+  const PathId path = Lab::open(*l.a, address(2));
+  assert_true(l.b->bulk_port() != 0 && l.b->bulk_port() != l.b->address().port);
+  assert_true(Lab::send(*l.a, path, "before", true)); // the path has none yet
+  l.a->set_bulk_port(path, l.b->bulk_port());
+  assert_true(Lab::send(*l.a, path, "bulk", true));
+  assert_true(Lab::send(*l.a, path, "other"));
+  const auto got = l.drain(*l.b);
+  assert_int_equal(got.size(), 3);
+  assert_true(got[0].text == "before" && got[0].at == 10us);
+  assert_true(got[1].text == "other" && got[1].at == 10us);
+  assert_true(got[2].text == "bulk" && got[2].at == 40us);
+  assert_true(got[2].source == address(1)); // its own port
+}
+
+static void bulk__goes_nowhere_if_nobody_is_there(void **) {
+  Profile profile = plain();
+  profile.bulk_delay = 0us;
+  Lab l(profile);
+  const PathId path = Lab::open(*l.a, address(2));
+  l.a->set_bulk_port(path, static_cast<std::uint16_t>(l.b->bulk_port() + 1));
+  assert_true(Lab::send(*l.a, path, "bulk", true));
+  assert_true(l.drain(*l.b).empty());
+  assert_int_equal(l.net.counters().no_receiver, 1);
+}
+
+static void bulk__queue_fills_by_itself(void **) {
+  Profile profile;
+  profile.bulk_delay = 0us;
+  profile.queue = 3;
+  profile.rate = 1'000'000'000;
+  Lab l(profile);
+  std::vector<std::unique_ptr<Port>> senders;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    senders.push_back(l.net.attach(address(10 + i), profile));
+    const PathId path = Lab::open(*senders.back(), address(2));
+    senders.back()->set_bulk_port(path, l.b->bulk_port());
+    assert_true(Lab::send(*senders.back(), path, "bulk", true));
+    assert_true(i >= 3 || Lab::send(*senders.back(), path, "other"));
+  }
+  const auto got = l.drain(*l.b);
+  assert_int_equal(std::ranges::count(got, "other", &Arrival::text), 3);
+  assert_int_equal(l.net.counters().queue_full, 5);
+}
+
+static void bulk__a_lossless_port_has_none(void **) {
+  Profile profile = Profile::host();
+  profile.bulk_delay = 1us;
+  Lab l(profile);
+  assert_int_equal(l.a->bulk_port(), 0);
+  const PathId path = Lab::open(*l.a, address(2));
+  l.a->set_bulk_port(path, 7);
+  assert_true(Lab::send(*l.a, path, "x", true));
+  l.run_for(1ms);
+  l.events(*l.b);
+  assert_int_equal(l.drain(*l.b).size(), 1);
 }
 
 static void switch_queue__drops_the_tail_of_an_incast(void **) {
@@ -195,6 +258,10 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(transmit__takes_delay_and_twice_the_time_on_cable),
     cmocka_unit_test(transmit__one_after_the_other_at_the_rate),
     cmocka_unit_test(ring__refuses_when_full_and_wakes_when_it_drains),
+    cmocka_unit_test(bulk__waits_in_a_queue_of_its_own_and_comes_later),
+    cmocka_unit_test(bulk__goes_nowhere_if_nobody_is_there),
+    cmocka_unit_test(bulk__queue_fills_by_itself),
+    cmocka_unit_test(bulk__a_lossless_port_has_none),
     cmocka_unit_test(switch_queue__drops_the_tail_of_an_incast),
     cmocka_unit_test(rx_ring__drops_what_nobody_polls),
     cmocka_unit_test(loss__drops_about_as_many),

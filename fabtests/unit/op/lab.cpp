@@ -85,12 +85,13 @@ bool Side::on_frame(unsigned from, const wire::Frame &f) {
 
 // --- The outlet
 
-std::byte *Side::begin(Peer &p, std::uint32_t len) {
+std::byte *Side::begin(Peer &p, std::uint32_t len, Load load) {
   assert_true(len <= p.max_frames);
   assert_int_equal(begun_, 0);
   if (room == 0)
     return nullptr;
   begun_ = len;
+  load_ = load;
   scratch_.assign(len, std::byte{0xee});
   return scratch_.data();
 }
@@ -104,6 +105,7 @@ PacketNumber Side::commit(Peer &p, std::uint32_t len, const TxOp *source, std::u
   Remote &r = remote(p);
   Packet &packet = r.out.emplace_back();
   packet.pn = r.next_pn++;
+  packet.load = load_;
   packet.frames.assign(scratch_.begin(), scratch_.begin() + (len - tail));
   packet.source = source;
   packet.generation = source ? source->slab_generation : 0;

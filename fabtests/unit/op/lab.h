@@ -30,6 +30,7 @@ struct Packet {
   std::uint32_t generation = 0; // of the source when the packet was made
   std::uint64_t offset = 0;
   std::uint32_t tail = 0;
+  Load load = Load::any;
 
   // Reads the operation's memory: it must still be there.
   Bytes bytes() const;
@@ -82,7 +83,7 @@ public:
   bool on_frame(unsigned from, const wire::Frame &);
 
   // --- Outlet
-  std::byte *begin(Peer &, std::uint32_t len) override;
+  std::byte *begin(Peer &, std::uint32_t len, Load) override;
   PacketNumber commit(Peer &, std::uint32_t len, const TxOp *, std::uint64_t,
                       std::uint32_t tail) override;
   void await_ack(Peer &p) override { ++remote(p).awaited; }
@@ -112,6 +113,7 @@ private:
 
   Bytes scratch_;
   std::uint32_t begun_ = 0; // bytes of a begin() without its commit()
+  Load load_ = Load::any;   // ... and what they are
 };
 
 class Lab {

@@ -50,6 +50,56 @@ void read__of_every_length_brings_what_is_there(void **) {
       }
 }
 
+// What a write, a read or a message of that length sends to the other side, and what is data there.
+void load__is_bulk_where_it_is_data_of_large_transfers(void **) {
+  const auto only = [](Lab &l, Side &from, unsigned to, std::initializer_list<FrameType> bulk) {
+    for (const Packet &p : from.to(to).out)
+      assert_true((p.load == Load::bulk) == (std::ranges::find(bulk, p.type()) != bulk.end()));
+    const bool some =
+        std::ranges::any_of(from.to(to).out, [](const Packet &p) { return p.load == Load::bulk; });
+    l.run();
+    return some;
+  };
+  for (const std::size_t len : {100, 3000, 40000}) {
+    Lab l;
+    Registered r(l, 50000);
+    write(l, pattern(len), 0);
+    l.push(0, 1);
+    const bool in_parts =
+        only(l, l.a, 1, {FrameType::segment, len > 1000 ? FrameType::write : FrameType::segment});
+    assert_int_equal(in_parts, len == 3000); // the largest waits for its cts
+    l.run();
+    read(l, len, 0);
+    l.push(0, 1);
+    l.deliver_all(0, 1);
+    l.push(1, 0);
+    assert_int_equal(l.b.to(0).out.front().load == Load::bulk, len > 1000);
+    assert_false(only(l, l.a, 1, {}));
+    l.a.send(1, pattern(len));
+    l.push(0, 1);
+    assert_false(only(l, l.a, 1, {})); // in its turn
+    l.b.receive(len);
+    l.run();
+  }
+}
+
+void load__of_rendezvous_data_is_bulk(void **) {
+  Lab l;
+  Call &s = l.a.send(1, pattern(20000));
+  Call &r = l.b.receive(20000);
+  l.push(0, 1);
+  l.deliver_all(0, 1); // rts
+  for (const Packet &p : l.b.to(0).out)
+    assert_true(p.load == Load::any);
+  l.deliver_all(1, 0); // cts
+  l.push(0, 1);
+  assert_true(l.a.to(1).out.size() > 10);
+  for (const Packet &p : l.a.to(1).out)
+    assert_true(p.type() == FrameType::rdata && p.load == Load::bulk);
+  l.run();
+  assert_true(s.ok() && r.ok());
+}
+
 void write__with_data_is_told_to_the_target(void **) {
   for (const bool lossless : {false, true})
     for (const std::size_t len : lengths) {
@@ -257,6 +307,8 @@ void atomic__across_two_buffers(void **) {
 static const CMUnitTest cases[] = {
     cmocka_unit_test(write__of_every_length_lands_once_at_its_place),
     cmocka_unit_test(read__of_every_length_brings_what_is_there),
+    cmocka_unit_test(load__is_bulk_where_it_is_data_of_large_transfers),
+    cmocka_unit_test(load__of_rendezvous_data_is_bulk),
     cmocka_unit_test(write__with_data_is_told_to_the_target),
     cmocka_unit_test(access__that_is_not_allowed_fails_and_touches_nothing),
     cmocka_unit_test(endpoint__that_peers_may_not_read_or_write),

@@ -23,9 +23,11 @@ struct Sender final : AckSink {
   }
   void acked(TxPacket *p) override { acks.push_back(p->pn); }
   TxPacket &packet(PacketNumber pn) { return packets[static_cast<std::size_t>(pn - first)]; }
-  void send(unsigned n = 1) {
-    for (; n > 0; --n, ++next)
+  void send(unsigned n = 1, bool bulk = false) {
+    for (; n > 0; --n, ++next) {
+      packet(next).bulk = bulk;
       w.sent(&packet(next), next, now);
+    }
   }
   // An ack of everything before `first + cumulative`, and of those listed behind.
   bool ack(std::uint32_t cumulative, std::vector<std::uint32_t> more = {}) {
@@ -82,7 +84,7 @@ void window__gives_each_packet_back_once(void **) {
     for (int turn = 0; turn < 60; ++turn) {
       const auto n = *rc::gen::inRange<std::uint32_t>(0, 40);
       for (std::uint32_t i = 0; i < n && sent < 2000 && sent - cumulative < 1000; ++i, ++sent)
-        s.send();
+        s.send(1, *rc::gen::arbitrary<bool>());
       for (std::uint32_t i = 0; sent != cumulative && i < n / 2; ++i)
         arrived[cumulative + *rc::gen::inRange<std::uint32_t>(0, sent - cumulative)] = true;
       while (arrived[cumulative])
@@ -279,6 +281,65 @@ void probe__tells_about_the_rest(void **) {
   assert_true(s.resend_all() == (Numbers{1, 2, 3, 4}));
 }
 
+// To two ports, of which one has the longer queue.
+void gap__of_packets_to_another_port_may_last(void **) {
+  for (const bool bulk : {false, true}) {
+    Sender s(0);
+    s.send(2, bulk);
+    s.send(3, !bulk);
+    s.now += trip;
+    s.ack(0, {2, 3, 4});
+    assert_true(s.w.deadline(s.rtt, params) == s.now + s.rtt.widest_reordering(params));
+    s.wait();
+    assert_true(s.resend_all().empty());
+    s.ack(0, {1, 2, 3, 4}); // to its own port
+    s.wait();
+    assert_true(s.resend_all() == Numbers{0});
+  }
+}
+
+void gap__of_packets_to_another_port_does_not_last_for_ever(void **) {
+  for (const bool bulk : {false, true}) {
+    Sender s(0);
+    s.send(2, bulk);
+    s.send(3, !bulk);
+    s.now += trip;
+    s.ack(0, {2, 3, 4});
+    s.now += s.rtt.widest_reordering(params);
+    assert_false(s.w.on_time(s.rtt, params, s.round, s.now));
+    assert_true(s.resend_all() == (Numbers{0, 1}));
+  }
+}
+
+// If nothing gets through to a bulk port, other ways are tried, and one probe tells about the rest.
+void bulk__is_sent_again_to_the_other_port(void **) {
+  Sender s(0);
+  s.send(5, true);
+  s.now = s.w.deadline(s.rtt, params);
+  s.w.on_time(s.rtt, params, s.round, s.now);
+  assert_true(s.resend_all() == Numbers{0});
+  assert_false(s.packet(s.first).bulk);
+  s.now += trip;
+  s.ack(1);
+  assert_true(s.resend_all() == (Numbers{1, 2, 3, 4}));
+  assert_int_equal(s.w.in_network(), 4);
+  s.now += trip;
+  s.ack(5);
+  assert_true(s.w.empty());
+}
+
+void probe__is_the_oldest_whatever_its_port(void **) {
+  for (const bool bulk : {false, true}) {
+    Sender s(0);
+    s.send(1, bulk);
+    s.now += 1us;
+    s.send(3, !bulk);
+    s.now = s.w.deadline(s.rtt, params);
+    s.w.on_time(s.rtt, params, s.round, s.now);
+    assert_true(s.resend_all() == Numbers{0});
+  }
+}
+
 void window__forgets_what_it_is_told_to(void **) {
   Sender s(5);
   s.send(100);
@@ -308,6 +369,10 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(lost__that_is_acked_after_all_is_not_sent_again),
     cmocka_unit_test(silence__sends_the_oldest_as_a_probe_and_backs_off),
     cmocka_unit_test(probe__tells_about_the_rest),
+    cmocka_unit_test(gap__of_packets_to_another_port_may_last),
+    cmocka_unit_test(gap__of_packets_to_another_port_does_not_last_for_ever),
+    cmocka_unit_test(bulk__is_sent_again_to_the_other_port),
+    cmocka_unit_test(probe__is_the_oldest_whatever_its_port),
     cmocka_unit_test(window__forgets_what_it_is_told_to),
 };
 const unit::Group group{"send_window", cases};

@@ -59,6 +59,29 @@ void open__takes_two_round_trips(void **) {
   assert_true(a.say(start + 1s).empty());
 }
 
+void bulk_port__is_told_by_whoever_loses_packets(void **) {
+  for (const bool lossless : {false, true}) {
+    Params with_one, with_other;
+    with_one.bulk_port = 7001;
+    with_other.bulk_port = 7002;
+    Side a(1, 1, with_one, 1472, lossless), b(2, 2, with_other, 1472, lossless);
+    a.session->open(start);
+    const auto hello = a.say(start);
+    const auto confirm = a.hear(b.hear(hello[0], a, start)[0], b, start);
+    const auto welcome = b.hear(confirm[0], a, start);
+    assert_int_equal(confirm[0].hello.bulk_port, lossless ? 0 : 7001);
+    assert_int_equal(welcome[0].hello.bulk_port, lossless ? 0 : 7002);
+    assert_true(b.session->same_life(confirm[0].hello));
+    assert_false(a.session->same_life(welcome[0].hello)); // not yet
+    a.hear(welcome[0], b, start);
+    assert_true(a.session->same_life(welcome[0].hello));
+    b.renew();
+    wire::Hello other = welcome[0].hello;
+    other.token = b.session->local_token(); // of the same endpoint, another session
+    assert_false(a.session->same_life(other));
+  }
+}
+
 void session__is_silent_until_its_peer_has_shown_to_be_there(void **) {
   Side a(1, 1), b(2, 2);
   a.session->open(start);
@@ -612,6 +635,7 @@ void fail__is_the_end(void **) {
 
 const CMUnitTest cases[] = {
     cmocka_unit_test(open__takes_two_round_trips),
+    cmocka_unit_test(bulk_port__is_told_by_whoever_loses_packets),
     cmocka_unit_test(session__is_silent_until_its_peer_has_shown_to_be_there),
     cmocka_unit_test(lost__each_message_in_turn_is_made_up_for),
     cmocka_unit_test(hello__is_repeated_with_backoff_until_the_peer_is_dead),

@@ -206,6 +206,7 @@ inline wire::Hello hello() {
   h.first_mn = {u32()};
   h.key = bytes<16>();
   h.cookie = bytes<16>();
+  h.bulk_port = u16();
   h.padding = *rc::gen::element<std::uint32_t>(0, 4, 5, 100, 1336, 65539);
   return h;
 }

@@ -21,7 +21,7 @@ void hello__comes_back(void **) {
               o.attempt == h.attempt && o.address == h.address &&
               o.max_datagram == h.max_datagram && o.credit_limit == h.credit_limit &&
               o.first_pn == h.first_pn && o.first_mn == h.first_mn && o.key == h.key &&
-              o.cookie == h.cookie && o.padding == h.padding);
+              o.cookie == h.cookie && o.padding == h.padding && o.bulk_port == h.bulk_port);
     const std::size_t n = any::below(d.size());
     const std::vector<std::byte> cut(d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n));
     RC_ASSERT(decode(cut, o) == (n == hello_size)); // only the padding is missing

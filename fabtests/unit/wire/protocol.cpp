@@ -311,7 +311,8 @@ void handshake__is_as_written(void **) {
                     {"first_mn", [](auto &x) { x.first_mn = {all32}; }},
                     {"attempt", [](auto &x) { x.attempt = all32; }},
                     {"key", [](auto &x) { x.key.fill(std::byte{all8}); }},
-                    {"cookie", [](auto &x) { x.cookie.fill(std::byte{all8}); }}}});
+                    {"cookie", [](auto &x) { x.cookie.fill(std::byte{all8}); }},
+                    {"bulk_port", [](auto &x) { x.bulk_port = 0xffff; }}}});
   check<Challenge>(t,
                    {"Challenge",
                     Challenge{},

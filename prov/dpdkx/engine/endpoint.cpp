@@ -18,13 +18,19 @@ op::Limits limits_of(const Config &c) {
           .pull = c.pull};
 }
 
+Config with_ports(Config c, const Links &links) {
+  c.session.bulk_port = links.device ? links.device->bulk_port() : 0;
+  return c;
+}
+
 } // namespace
 
 Endpoint::Impl::Impl(const Config &config, const Clock &clock, const Address &self, Links links,
                      const AddressBook &book, const op::Completers &completers)
-    : config_(config), clock_(clock), self_(self), is_own_address_(links.is_own_address),
-      book_(book), gate_(config.seed ? session::Gate(config_.session, self, config.seed)
-                                     : session::Gate(config_.session, self)),
+    : config_(with_ports(config, links)), clock_(clock), self_(self),
+      is_own_address_(links.is_own_address), book_(book),
+      gate_(config_.seed ? session::Gate(config_.session, self, config_.seed)
+                         : session::Gate(config_.session, self)),
       messenger_(limits_of(config), completers, *this) {
   host_.port = std::move(links.host);
   device_.port = std::move(links.device);

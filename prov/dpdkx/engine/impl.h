@@ -58,7 +58,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   ~Impl();
 
   // --- op::Outlet (transmit.cpp)
-  std::byte *begin(op::Peer &, std::uint32_t len) override;
+  std::byte *begin(op::Peer &, std::uint32_t len, op::Load) override;
   PacketNumber commit(op::Peer &, std::uint32_t len, const op::TxOp *source, std::uint64_t offset,
                       std::uint32_t tail) override;
   void await_ack(op::Peer &) override;
@@ -115,7 +115,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   Attachment &attachment(const link::Port &p) { return &p == host_.port.get() ? host_ : device_; }
   Attachment &attachment(const Conn &c) { return attachment(*c.port); }
   std::byte *begin_in_place(Conn &, std::uint32_t len);
-  std::byte *begin_kept(Conn &, std::uint32_t len);
+  std::byte *begin_kept(Conn &, std::uint32_t len, op::Load);
   void close_open();
   void transmit(Conn &, Packet &, link::TxRoom);
   bool sums(const Conn &c) const { return config_.checksum && c.port->traits().checksum; }
@@ -160,6 +160,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   Conn *known_life(wire::Incarnation, const Conn *other_than) const;
   bool join(Conn &alias);
   bool take_path(Conn &, Attachment &, const link::RxDatagram &);
+  static void take_bulk_port(const Conn &, const wire::Hello &);
 
   // --- datagram.cpp
   ssize_t send_datagram(const op::SendRequest &);

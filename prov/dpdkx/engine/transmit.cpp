@@ -23,11 +23,11 @@ const Conn &conn_of(const op::Peer &p) { return static_cast<const Conn &>(p); }
 
 } // namespace
 
-std::byte *Endpoint::Impl::begin(op::Peer &p, std::uint32_t len) {
+std::byte *Endpoint::Impl::begin(op::Peer &p, std::uint32_t len, op::Load load) {
   Conn &c = conn_of(p);
   if (!c.opened || c.doomed)
     return nullptr;
-  return c.lossless ? begin_in_place(c, len) : begin_kept(c, len);
+  return c.lossless ? begin_in_place(c, len) : begin_kept(c, len, load);
 }
 
 std::byte *Endpoint::Impl::begin_in_place(Conn &c, std::uint32_t len) {
@@ -44,9 +44,11 @@ std::byte *Endpoint::Impl::begin_in_place(Conn &c, std::uint32_t len) {
   return room.data + head;
 }
 
-std::byte *Endpoint::Impl::begin_kept(Conn &c, std::uint32_t len) {
-  if (open_.conn == &c && open_.used + len <= c.max_frames)
+std::byte *Endpoint::Impl::begin_kept(Conn &c, std::uint32_t len, op::Load load) {
+  if (open_.conn == &c && open_.used + len <= c.max_frames) {
+    open_.packet->bulk &= load == op::Load::bulk;
     return open_.packet->frames + open_.used;
+  }
   if (open_.conn)
     close_open();
   if (c.session.room() == 0 || c.doomed)
@@ -59,6 +61,7 @@ std::byte *Endpoint::Impl::begin_kept(Conn &c, std::uint32_t len) {
     c.port->cancel(c.path, room);
     return nullptr;
   }
+  packet->bulk = load == op::Load::bulk;
   open_ = {&c, packet, room, 0, 0};
   return packet->frames;
 }
@@ -101,7 +104,7 @@ void Endpoint::Impl::close_open() {
     return;
   Conn &c = *open_.conn;
   Packet *packet = open_.packet;
-  const link::TxRoom room = open_.room;
+  link::TxRoom room = open_.room;
   packet->frames_len = open_.used;
   open_ = {};
   if (packet->frames_len == 0) {
@@ -118,6 +121,7 @@ void Endpoint::Impl::close_open() {
     doom(c, ENOMEM);
     return;
   }
+  room.bulk = packet->bulk;
   transmit(c, *packet, room);
   look_again(c);
 }
@@ -197,6 +201,8 @@ void Endpoint::Impl::send_ack(Conn &c) {
     c.probe = false;
 }
 
+// To the peer's own port, whatever they carry: if its bulk port can't be reached, data get there
+// all the same.
 void Endpoint::Impl::resend(Conn &c) {
   while (session::TxPacket *lost = c.session.next_resend(now_)) {
     close_open();

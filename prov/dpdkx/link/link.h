@@ -38,6 +38,7 @@ struct TxRoom {
   std::byte *data = nullptr;
   std::uint32_t capacity = 0;
   void *handle = nullptr; // the link's own
+  bool bulk = false;      // the caller's: it goes to the peer's bulk port, if the path has one
 };
 
 // One received datagram; its bytes stay valid until release().
@@ -84,6 +85,10 @@ public:
   // The address the port is bound to, its port number chosen if it was 0.
   virtual const Address &address() const = 0;
 
+  // A second port, to which peers may send data of large transfers, so that they keep out of the
+  // way of all else. What comes there is polled with the rest, in whatever order. 0: none. Fixed.
+  virtual std::uint16_t bulk_port() const { return 0; }
+
   // Starts a path to `peer`. Returns 0 and the id: usable once poll_events()
   // has told `up` (which may be at once). Negative errno when it is known at
   // once that nobody answers there (-ECONNREFUSED) or it can't be reached
@@ -98,6 +103,8 @@ public:
     (void)group, (void)receives, (void)path;
     return -EOPNOTSUPP;
   }
+  // The peer's bulk port, for what is committed as bulk from now on; 0: it has none.
+  virtual void set_bulk_port(PathId, std::uint16_t) {}
   // Where the peer of a path is bound. For `accepted` paths: as far as the link knows.
   virtual Address peer_address(PathId) const = 0;
 

@@ -10,11 +10,17 @@
 
 namespace dpdkx::op {
 
+// What frames are a part of.
+enum class Load : std::uint8_t {
+  any,
+  bulk, // data of a large transfer: packets of nothing else may overtake others, and be overtaken
+};
+
 class Outlet {
 public:
   // Room for `len` bytes of frames (<= peer.max_frames) in a packet to that
   // peer; null: none now (window, link). Follow with commit() of as many bytes.
-  virtual std::byte *begin(Peer &, std::uint32_t len) = 0;
+  virtual std::byte *begin(Peer &, std::uint32_t len, Load = Load::any) = 0;
   // The number of the packet that carries the frames. With a `source`, `len`
   // includes bytes that are still to come from the operation's memory: the
   // last `tail` ones, from `offset` on. They are read when the packet leaves,

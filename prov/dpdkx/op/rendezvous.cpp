@@ -58,7 +58,7 @@ bool Messenger::stream(Peer &p) {
       return true;
     }
   }
-  std::byte *out = outlet_.begin(p, len);
+  std::byte *out = outlet_.begin(p, len, Load::bulk);
   if (!out)
     return false;
   wire::RdataFrame f;

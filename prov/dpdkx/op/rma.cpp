@@ -129,7 +129,7 @@ bool Messenger::write_parts(Peer &p, TxOp &op) {
     f.targets = op.remote->targets;
     const std::size_t head = wire::size_of(f);
     f.len = static_cast<std::uint16_t>(p.max_frames - head);
-    std::byte *out = outlet_.begin(p, p.max_frames);
+    std::byte *out = outlet_.begin(p, p.max_frames, Load::bulk);
     if (!out)
       return false;
     commit_part(p, op, wire::encode(out, f), head, f.len);

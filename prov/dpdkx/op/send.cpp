@@ -345,9 +345,11 @@ bool Messenger::send_parts(Peer &p, TxOp &op) {
 
 bool Messenger::send_segments(Peer &p, TxOp &op) {
   constexpr std::size_t head = wire::segment_frame_size;
+  // A message is wanted in its turn: its parts stay with what comes before and behind them.
+  const Load load = op.remote ? Load::bulk : Load::any;
   while (op.offset < op.memory.len) {
     const std::size_t part = std::min<std::size_t>(op.memory.len - op.offset, p.max_frames - head);
-    std::byte *out = outlet_.begin(p, static_cast<std::uint32_t>(head + part));
+    std::byte *out = outlet_.begin(p, static_cast<std::uint32_t>(head + part), load);
     if (!out)
       return false;
     wire::SegmentFrame s;

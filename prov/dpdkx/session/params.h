@@ -21,6 +21,7 @@ struct Params {
   std::uint32_t initial_window = 16; // packets in flight before anything is known of the path
   std::uint32_t first_credit = 256;  // units of wire::credit_unit
   wire::KeyDigest key{};
+  std::uint16_t bulk_port = 0; // the endpoint's, see wire::Hello
   // Where packet and message numbers start; by default drawn at random. For tests.
   std::optional<std::uint32_t> first_number;
 };

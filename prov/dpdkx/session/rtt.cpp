@@ -65,7 +65,11 @@ Duration RttEstimator::timeout(const Params &p) const {
 Duration RttEstimator::reordering(const Params &p) const {
   if (!measured())
     return p.initial_rto;
-  return std::min(base() / 4 * (1 + reordering_), 2 * srtt());
+  return std::min(base() / 4 * (1 + reordering_), widest_reordering(p));
+}
+
+Duration RttEstimator::widest_reordering(const Params &p) const {
+  return measured() ? 2 * srtt() : p.initial_rto;
 }
 
 } // namespace dpdkx::session

@@ -28,6 +28,8 @@ public:
 
   // How much later than its successors a packet may come and not be taken for lost.
   Duration reordering(const Params &) const;
+  // The most that this can become.
+  Duration widest_reordering(const Params &) const;
   void reordering_seen() {
     reordering_ = reordering_ < most_reordering ? reordering_ + 1 : most_reordering;
   }

@@ -52,8 +52,15 @@ bool SendWindow::sent(TxPacket *p, PacketNumber pn, Time now) {
   p->sent_at = p->first_sent_at = now;
   p->tries = 1;
   p->lost = false;
-  in_network_.append(p);
+  lane(*p).in_network.append(p);
   return true;
+}
+
+TxPacket *SendWindow::sent_first() const {
+  TxPacket *const own = lanes_[0].in_network.head, *const bulk = lanes_[1].in_network.head;
+  if (own == nullptr || bulk == nullptr)
+    return own != nullptr ? own : bulk;
+  return bulk->sent_at < own->sent_at ? bulk : own;
 }
 
 const TxPacket *SendWindow::first() const {
@@ -69,7 +76,7 @@ std::uint32_t SendWindow::largest(PacketNumber next) const {
 }
 
 TxPacket *SendWindow::next_resend(std::uint32_t window) const {
-  return probe_ || in_network_.count < window ? lost_.head : nullptr;
+  return probe_ || in_network() < window ? lost_.head : nullptr;
 }
 
 void SendWindow::resent(TxPacket *p, Time now) {
@@ -77,23 +84,25 @@ void SendWindow::resent(TxPacket *p, Time now) {
   p->lost = false;
   p->sent_at = now;
   p->tries = static_cast<std::uint16_t>(std::min(p->tries + 1, 0xffff));
-  in_network_.append(p);
+  p->bulk = false;
+  lane(*p).in_network.append(p);
   probe_ = false;
 }
 
 void SendWindow::to_lost(TxPacket *p) {
-  in_network_.remove(p);
+  lane(*p).in_network.remove(p);
   p->lost = true;
   lost_.append(p);
 }
 
 void SendWindow::take(PacketNumber pn, AckSink &sink, RttEstimator &rtt, Time now, Round &round,
-                      AckEvent &event, TxPacket &newest) {
+                      AckEvent &event, TxPacket (&all_newest)[2]) {
   TxPacket *const p = slot(pn);
   if (p == nullptr)
     return;
   slot(pn) = nullptr;
-  (p->lost ? lost_ : in_network_).remove(p);
+  TxPacket &newest = all_newest[p->bulk];
+  (p->lost ? lost_ : lane(*p).in_network).remove(p);
   ++event.acked;
   // An ack sooner than the path allows was meant for an earlier transmission;
   // so is one for a packet that was only about to be sent again.
@@ -115,7 +124,7 @@ bool SendWindow::on_ack(const wire::AckBlock &a, PacketNumber next, RttEstimator
                         AckEvent &event) {
   if (empty() || a.cumulative > next || a.cumulative < oldest_)
     return false;
-  TxPacket newest;
+  TxPacket newest[2];
   for (; oldest_ != a.cumulative; ++oldest_)
     take(oldest_, sink, rtt, now, round, event, newest);
   for (unsigned w = 0; w < a.sack_words; ++w)
@@ -131,52 +140,65 @@ bool SendWindow::on_ack(const wire::AckBlock &a, PacketNumber next, RttEstimator
 
   answered_at_ = now;
   probes_ = 0;
-  if (newest.tries != 0) {
-    event.newest_sent_at = newest.sent_at;
-    const Duration took = now - newest.sent_at;
-    if (newest.tries == 1) // Karn: else it may answer an earlier transmission
-      event.rtt = took;
-    if (newest.sent_at > delivered_sent_at_ ||
-        (newest.sent_at == delivered_sent_at_ && newest.pn > delivered_pn_)) {
-      delivered_sent_at_ = newest.sent_at;
-      delivered_pn_ = newest.pn;
-      delivered_rtt_ = took;
-    }
+  for (const TxPacket &n : newest) {
+    if (n.tries == 0)
+      continue;
+    lanes_[&n - newest].delivered(n, now - n.sent_at);
+    if (event.newest_sent_at > n.sent_at)
+      continue;
+    event.newest_sent_at = n.sent_at;
+    // Karn: else it may answer an earlier transmission.
+    event.rtt = n.tries == 1 ? now - n.sent_at : Duration::zero();
   }
   find_lost(rtt, params, now, round);
   return true;
 }
 
+void SendWindow::Lane::delivered(const TxPacket &newest, Duration took) {
+  if (newest.sent_at < delivered_sent_at ||
+      (newest.sent_at == delivered_sent_at && newest.pn <= delivered_pn))
+    return;
+  delivered_sent_at = newest.sent_at;
+  delivered_pn = newest.pn;
+  delivered_rtt = took;
+}
+
+Time SendWindow::Lane::given_up_at(const TxPacket &p, Duration allowance) const {
+  const bool before =
+      p.sent_at < delivered_sent_at || (p.sent_at == delivered_sent_at && p.pn < delivered_pn);
+  return before ? p.sent_at + delivered_rtt + allowance : never;
+}
+
 void SendWindow::find_lost(const RttEstimator &rtt, const Params &params, Time now, Round &round) {
   reorder_deadline_ = never;
-  const Duration patience = delivered_rtt_ + rtt.reordering(params);
-  while (TxPacket *const p = in_network_.head) {
-    const bool before = p->sent_at < delivered_sent_at_ ||
-                        (p->sent_at == delivered_sent_at_ && p->pn < delivered_pn_);
-    if (!before)
-      return;
-    if (p->sent_at + patience > now) {
-      reorder_deadline_ = p->sent_at + patience;
-      return;
+  for (const int i : {0, 1})
+    while (TxPacket *const p = lanes_[i].in_network.head) {
+      const Time at = std::min(lanes_[i].given_up_at(*p, rtt.reordering(params)),
+                               lanes_[1 - i].given_up_at(*p, rtt.widest_reordering(params)));
+      if (at > now) {
+        reorder_deadline_ = std::min(reorder_deadline_, at);
+        break;
+      }
+      to_lost(p);
+      ++round.lost;
     }
-    to_lost(p);
-    ++round.lost;
-  }
 }
 
 Time SendWindow::deadline(const RttEstimator &rtt, const Params &params) const {
-  if (in_network_.head == nullptr)
+  const TxPacket *const oldest = sent_first();
+  if (oldest == nullptr)
     return never;
-  const Time from = std::max(in_network_.head->sent_at, answered_at_);
+  const Time from = std::max(oldest->sent_at, answered_at_);
   return std::min(reorder_deadline_, from + rtt.timeout(params));
 }
 
 bool SendWindow::on_time(RttEstimator &rtt, const Params &params, Round &round, Time now) {
   if (now >= reorder_deadline_)
     find_lost(rtt, params, now, round);
-  if (in_network_.head == nullptr || now < deadline(rtt, params))
+  TxPacket *const oldest = sent_first();
+  if (oldest == nullptr || now < deadline(rtt, params))
     return false;
-  to_lost(in_network_.head);
+  to_lost(oldest);
   probe_ = true;
   answered_at_ = now;
   rtt.back_off();
@@ -185,8 +207,8 @@ bool SendWindow::on_time(RttEstimator &rtt, const Params &params, Round &round, 
 }
 
 void SendWindow::restart() {
-  in_network_ = lost_ = {};
-  delivered_sent_at_ = Time::min();
+  lanes_[0] = lanes_[1] = {};
+  lost_ = {};
   reorder_deadline_ = never;
 }
 
@@ -195,7 +217,7 @@ TxPacket *SendWindow::take_all(PacketNumber next) {
   for (PacketNumber pn = oldest_; !empty() && pn != next; ++pn)
     if (TxPacket *const p = slot(pn)) {
       slot(pn) = nullptr;
-      (p->lost ? lost_ : in_network_).remove(p);
+      (p->lost ? lost_ : lane(*p).in_network).remove(p);
       all.append(p);
     }
   reorder_deadline_ = never;

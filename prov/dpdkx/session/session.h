@@ -59,6 +59,8 @@ public:
   wire::Token local_token() const { return local_token_; }
   wire::Token peer_token() const { return peer_token_; }
   wire::Incarnation peer_incarnation() const { return peer_incarnation_; }
+  // Whether that is from the session's peer, and not from another life or session of its.
+  bool same_life(const wire::Hello &) const;
   // Whom the handshake under way has met: the life that answered its hello.
   wire::Incarnation met() const;
   // Agreed: the smaller side's, and what the path has shown to carry.
@@ -146,7 +148,6 @@ public:
   std::uint64_t resends() const { return resends_; }
 
 private:
-  bool same_life(const wire::Hello &) const;
   bool asking() const;
   void adopt(const wire::Hello &, Time known_at);
   void limit_datagram(const wire::Hello &);

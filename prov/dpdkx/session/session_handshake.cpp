@@ -191,6 +191,7 @@ Control Session::control(wire::PacketType type) const {
   h.first_pn = PacketNumber{gate_.first_number(local_token_, 0)};
   h.first_mn = first_mn();
   h.key = p.key;
+  h.bulk_port = lossless_ ? 0 : p.bulk_port;
   if (type == wire::PacketType::confirm) {
     h.peer_incarnation = handshake_->peer();
     h.cookie = handshake_->cookie();

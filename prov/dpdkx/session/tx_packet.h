@@ -20,6 +20,7 @@ struct TxPacket {
   std::uint32_t bytes = 0; // on the wire
   std::uint16_t tries = 0; // times sent
   bool lost = false;       // waits for its resend
+  bool bulk = false;       // the engine's: it goes to the peer's bulk port, the first time
 };
 
 class AckSink {

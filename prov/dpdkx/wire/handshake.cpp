@@ -52,6 +52,7 @@ std::byte *encode(std::byte *out, const Hello &h) {
   bytes::put(out + 68, h.attempt);
   std::memcpy(out + 72, h.key.data(), h.key.size());
   std::memcpy(out + 88, h.cookie.data(), h.cookie.size());
+  bytes::put(out + 104, h.bulk_port);
   return put_padding(out + hello_size, h.padding);
 }
 
@@ -74,6 +75,7 @@ bool decode(std::span<const std::byte> in, Hello &h) {
   bytes::get_into(p + 68, h.attempt);
   std::memcpy(h.key.data(), p + 72, h.key.size());
   std::memcpy(h.cookie.data(), p + 88, h.cookie.size());
+  bytes::get_into(p + 104, h.bulk_port);
   if (h.version_min > h.version_max || h.incarnation == Incarnation::none ||
       h.token == Token::none || h.max_datagram < min_datagram)
     return false;

@@ -40,9 +40,11 @@ struct Hello {
   PacketNumber first_pn;                     // the sender's first packet number
   MessageNumber first_mn;                    // the sender's first message number
   KeyDigest key{};
-  Cookie cookie{};           // confirm: from the challenge; else zeros
-  std::uint32_t padding = 0; // bytes of the padding extension, its head of 4 included: 0 or 4...
-                             // 65539; tries the path's frame size
+  Cookie cookie{};             // confirm: from the challenge; else zeros
+  std::uint16_t bulk_port = 0; // a second UDP port of the sender's, for data of large transfers
+                               // alone; 0: none
+  std::uint32_t padding = 0;   // bytes of the padding extension, its head of 4 included: 0 or 4...
+                               // 65539; tries the path's frame size
 };
 
 struct Challenge {

@@ -39,6 +39,7 @@ int EthdevDevice::open(std::string &error) {
   info_.bits_per_second = description_.speed_mbps * 1000000;
   if (int rc = nic_.open(request_, options_, description_, info_, error))
     return rc;
+  open_queues();
   // The kernel does for its addresses, unless af_xdp keeps the questions from it.
   answers_ = !description_.kernel_has_address || request_.spec.kind == net::DeviceKind::af_xdp;
   local_ = net::LocalSide(info_.mac, description_.address.address, description_.vlan);
@@ -49,6 +50,21 @@ int EthdevDevice::open(std::string &error) {
   for (const auto &[ip, mac] : fixed)
     neighbours_->add_fixed(ip, mac);
   return 0;
+}
+
+void EthdevDevice::open_queues() {
+  const QueuePlan &plan = nic_.queues();
+  steering_.emplace(nic_.rules(), plan.pool, plan.rules);
+  rota_.open(nic_.rule_queues_are_apart() ? plan.pool : plan.total(), plan.total());
+  taken_.resize(plan.total());
+  info_.steering = to_string(plan);
+  log(LogLevel::info, [&] {
+    auto text = info_.link_name + ": packets come in by " + info_.steering;
+    if (plan.pool < options_.rx_queues || plan.rules < options_.rule_queues)
+      text += "; it can't do what was asked for, " + std::to_string(options_.rx_queues) + " + " +
+              std::to_string(options_.rule_queues) + " queues";
+    return text + (nic_.rule_queues_are_apart() ? "" : "; it spreads all over all of them");
+  });
 }
 
 bool EthdevDevice::matches(const DeviceRequest &request, const DeviceOptions &options) const {
@@ -82,11 +98,12 @@ int EthdevDevice::open_port(const Address &wanted, const PortOptions &options,
     const auto address = local_.ip.with_port(static_cast<std::uint16_t>(number));
     auto port = std::make_unique<EthdevPort>(shared_from_this(), address,
                                              options.dscp.value_or(options_.dscp));
-    int rc = add(*port);
+    int rc = add(*port, address.port);
     if (rc == 0 && description_.kernel_has_address)
       rc = port->guard_.bind(port->address());
     if (rc == 0) {
       keep_from_kernel(*port);
+      open_bulk(*port, options);
       out = std::move(port);
       return 0;
     }
@@ -114,9 +131,8 @@ void EthdevDevice::keep_from_kernel(EthdevPort &port) {
     });
 }
 
-int EthdevDevice::add(EthdevPort &port) {
+int EthdevDevice::add(EthdevPort &port, std::uint16_t number) {
   std::lock_guard lock(receive_lock_);
-  auto number = port.address().port;
   if (find_port(number) != nullptr)
     return -EADDRINUSE;
   auto &page = ports_[number >> 8];
@@ -130,16 +146,70 @@ int EthdevDevice::add(EthdevPort &port) {
 }
 
 void EthdevDevice::remove(EthdevPort &port) {
+  close_bulk(port);
   std::lock_guard lock(receive_lock_);
   while (const Address *group = groups_.any_of(port))
     leave_group(port, Address(*group));
-  auto number = port.address().port;
+  forget(port, port.address().port);
+}
+
+void EthdevDevice::forget(const EthdevPort &port, std::uint16_t number) {
   if (find_port(number) != &port)
     return;
   (*ports_[number >> 8])[number & 255] = nullptr;
   std::erase(open_ports_, number);
   if (filtering_)
     start_filter();
+}
+
+// --- queues of ports ---
+
+// With a number from the end of the range, where endpoints that take the first free one come last.
+void EthdevDevice::open_bulk(EthdevPort &port, const PortOptions &options) {
+  std::lock_guard lock(steering_lock_);
+  if (!steering_->active())
+    return;
+  for (unsigned number = options.last; number >= std::max<unsigned>(options.first, 1); --number) {
+    const auto bulk = static_cast<std::uint16_t>(number);
+    if (!reserve_bulk(port, bulk))
+      continue;
+    port.queue_ = steering_->claim(bulk);
+    if (port.queue_ != Steering::no_queue) {
+      port.bulk_port_ = bulk;
+      look_at_queues_in_use();
+      return;
+    }
+    port.bulk_guard_.release();
+    std::lock_guard receiving(receive_lock_);
+    forget(port, bulk);
+    return;
+  }
+}
+
+bool EthdevDevice::reserve_bulk(EthdevPort &port, std::uint16_t number) {
+  if (add(port, number) != 0)
+    return false;
+  if (!description_.kernel_has_address || port.bulk_guard_.bind(local_.ip.with_port(number)) == 0)
+    return true;
+  port.bulk_guard_.release();
+  std::lock_guard lock(receive_lock_);
+  forget(port, number);
+  return false;
+}
+
+void EthdevDevice::close_bulk(EthdevPort &port) {
+  if (port.bulk_port_ == 0)
+    return;
+  std::lock_guard lock(steering_lock_);
+  steering_->release(std::exchange(port.queue_, Steering::no_queue));
+  look_at_queues_in_use();
+  std::lock_guard receiving(receive_lock_);
+  forget(port, std::exchange(port.bulk_port_, std::uint16_t{0}));
+}
+
+void EthdevDevice::look_at_queues_in_use() {
+  std::lock_guard lock(receive_lock_);
+  rota_.set(steering_->in_use());
 }
 
 // The kernel's filter costs every frame of ours some 0.2 us, so it has to be worth it: much
@@ -208,10 +278,14 @@ unsigned EthdevDevice::receive(EthdevPort &port, rte_mbuf **out, unsigned max) {
     out[n++] = port.inbox_.pop();
   if (n == max || !usable())
     return n;
-  rte_mbuf *packets[Nic::burst];
-  auto received = nic_.receive(packets, max - n);
-  for (unsigned i = 0; i < received; ++i)
-    dispatch(packets[i], port, out, n);
+  rota_.round(port.queue_, max - n, [&](std::uint16_t queue, unsigned most) {
+    rte_mbuf *packets[Nic::burst];
+    const unsigned received = nic_.receive(queue, packets, most);
+    for (unsigned i = 0; i < received; ++i)
+      dispatch(packets[i], port, out, n);
+    taken_[queue] += received;
+    return received;
+  });
   return n;
 }
 
@@ -427,7 +501,7 @@ void EthdevDevice::say_farewell() {
   }
   while (!parted_ && clock.now() < end) {
     rte_mbuf *packets[Nic::burst];
-    auto n = nic_.receive(packets, Nic::burst);
+    auto n = nic_.receive(0, packets, Nic::burst);
     for (unsigned i = 0; i < n; ++i) {
       net::ReceivedFrame frame;
       const auto *data = rte_pktmbuf_mtod(packets[i], const std::byte *);
@@ -504,7 +578,18 @@ void EthdevDevice::disarm(EthdevPort &port) {
 
 std::vector<std::pair<std::string, std::uint64_t>> EthdevDevice::statistics() const {
   auto all = nic_.statistics();
+  {
+    std::lock_guard lock(steering_lock_);
+    const Steering::Counters c = steering_->counters();
+    all.emplace_back("steering_rules", c.rules);
+    all.emplace_back("steering_rules_stuck", c.stuck);
+    all.emplace_back("steering_rules_refused", c.refused);
+    all.emplace_back("steering_queues_given", c.given);
+    all.emplace_back("steering_queues_exhausted", c.exhausted);
+  }
   std::lock_guard lock(receive_lock_);
+  for (std::size_t queue = 0; queue < taken_.size(); ++queue)
+    all.emplace_back("taken_from_queue_" + std::to_string(queue), taken_[queue]);
   for (std::size_t i = 1; i < drops_.size(); ++i)
     all.emplace_back("dropped_" + std::string(net::to_string(static_cast<net::Drop>(i))),
                      drops_[i]);

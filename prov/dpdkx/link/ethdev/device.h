@@ -3,14 +3,17 @@
 // A device as this process's ports share it: frames in and out, which port they
 // are for, and who the neighbours are.
 //
-// Locks: receive_lock_ for the receive queue, inboxes, the table of ports and
-// the neighbours; transmit_lock_ for the transmit queue, taken last.
+// Locks: steering_lock_ for rules, which take their time, taken first; receive_lock_ for the
+// receive queues, inboxes, the table of ports and the neighbours; transmit_lock_ for the transmit
+// queue, taken last.
 #pragma once
 
 #include "dpdkx/base/burst_lock.h"
 #include "dpdkx/link/ethdev/group_table.h"
 #include "dpdkx/link/ethdev/module.h"
 #include "dpdkx/link/ethdev/nic.h"
+#include "dpdkx/link/ethdev/queue_rota.h"
+#include "dpdkx/link/ethdev/steering.h"
 #include "dpdkx/net/frame.h"
 #include "dpdkx/net/neighbour.h"
 
@@ -83,7 +86,13 @@ private:
     const auto &page = ports_[number >> 8];
     return page ? (*page)[number & 255] : nullptr;
   }
-  int add(EthdevPort &); // -EADDRINUSE
+  int add(EthdevPort &, std::uint16_t number); // -EADDRINUSE
+  void forget(const EthdevPort &, std::uint16_t number);
+  void open_queues();
+  void open_bulk(EthdevPort &, const PortOptions &);
+  void close_bulk(EthdevPort &);
+  bool reserve_bulk(EthdevPort &, std::uint16_t number);
+  void look_at_queues_in_use();
   void keep_from_kernel(EthdevPort &);
   [[gnu::cold]] void start_filter();
   void dispatch(rte_mbuf *, EthdevPort &poller, rte_mbuf **out, unsigned &n);
@@ -116,7 +125,12 @@ private:
   bool answers_ = false; // who asks for our address
   Nic nic_;
 
+  mutable std::mutex steering_lock_;
+  std::optional<Steering> steering_; // of the NIC's rules
+
   mutable BurstLock receive_lock_;
+  QueueRota rota_;
+  std::vector<std::uint64_t> taken_; // packets, by queue
   std::array<std::unique_ptr<Page>, 256> ports_;
   std::vector<std::uint16_t> open_ports_;
   GroupTable groups_;

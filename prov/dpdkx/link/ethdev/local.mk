@@ -5,6 +5,7 @@ link_ethdev_sources = \
 	prov/dpdkx/link/ethdev/device.h \
 	prov/dpdkx/link/ethdev/eal.cpp \
 	prov/dpdkx/link/ethdev/eal.h \
+	prov/dpdkx/link/ethdev/flow_rules.h \
 	prov/dpdkx/link/ethdev/group_membership.cpp \
 	prov/dpdkx/link/ethdev/group_membership.h \
 	prov/dpdkx/link/ethdev/group_table.cpp \
@@ -22,8 +23,15 @@ link_ethdev_sources = \
 	prov/dpdkx/link/ethdev/port_guard.cpp \
 	prov/dpdkx/link/ethdev/port_guard.h \
 	prov/dpdkx/link/ethdev/port_wait.cpp \
+	prov/dpdkx/link/ethdev/queue_plan.cpp \
+	prov/dpdkx/link/ethdev/queue_plan.h \
+	prov/dpdkx/link/ethdev/queue_rota.h \
 	prov/dpdkx/link/ethdev/quiet.cpp \
 	prov/dpdkx/link/ethdev/quiet.h \
+	prov/dpdkx/link/ethdev/rte_flow_rules.cpp \
+	prov/dpdkx/link/ethdev/rte_flow_rules.h \
+	prov/dpdkx/link/ethdev/steering.cpp \
+	prov/dpdkx/link/ethdev/steering.h \
 	prov/dpdkx/link/ethdev/tap_socket.cpp \
 	prov/dpdkx/link/ethdev/tap_socket.h
 

@@ -29,6 +29,7 @@ enum class HugePages : std::uint8_t {
 
 // What a port of its own holds of packet buffers: some being sent, some being read.
 inline constexpr std::uint32_t min_mbufs = 256;
+inline constexpr std::uint32_t max_rx_queues = 64;
 // Of a queue, whatever the device; it may take less.
 inline constexpr std::uint32_t min_descriptors = 32, max_descriptors = 32768;
 
@@ -45,6 +46,9 @@ struct DeviceOptions {
   std::uint32_t mbufs = 0;          // 0: enough for the queues
   std::uint32_t rx_descriptors = 0; // 0: fits the device; of af_packet: frames of the ring
   std::uint32_t tx_descriptors = 0;
+  // Receive queues that share all traffic, and more for rules, by which endpoints get one of their
+  // own. A device may take fewer; see DeviceInfo::steering.
+  std::uint32_t rx_queues = 1, rule_queues = 0;
   bool checksum_offload = false; // the NIC computes and checks UDP checksums, where it can
   std::uint8_t dscp = 0;         // 0-63; ports may have another
   Duration resolve_timeout = std::chrono::seconds(10); // then a path has failed
@@ -74,6 +78,7 @@ struct DeviceInfo {
   std::uint32_t mtu = 0;
   std::uint64_t bits_per_second = 0; // 0: unknown
   int numa_node = -1;
+  std::string steering; // how packets come to its queues: "RSS over 4 queues"
   std::optional<PciIdentity> pci;
 };
 
@@ -101,7 +106,7 @@ public:
 };
 
 struct EthdevModule {
-  static constexpr std::uint32_t current_abi = 3;
+  static constexpr std::uint32_t current_abi = 4;
   static constexpr const char *symbol = "dpdkx_ethdev_module";
 
   std::uint32_t abi;

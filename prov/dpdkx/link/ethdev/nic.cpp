@@ -3,6 +3,7 @@
 
 #include "dpdkx/link/ethdev/eal.h"
 #include "dpdkx/link/ethdev/quiet.h"
+#include "dpdkx/link/ethdev/rte_flow_rules.h"
 #include "dpdkx/net/frame.h"
 #include "dpdkx/net/text.h"
 
@@ -59,10 +60,12 @@ PacketRing packet_ring(std::uint32_t mtu, std::uint32_t frames) {
 }
 
 std::string packet_arguments(const DeviceRequest &request, const DeviceOptions &options,
-                             const net::DeviceDescription &description) {
+                             const net::DeviceDescription &description, std::uint32_t queues) {
   auto text = request.spec.bus_name.empty() ? "iface=" + request.spec.interface : std::string();
   if (!request.spec.arguments.empty())
     text += (text.empty() ? "" : ",") + request.spec.arguments;
+  if (queues > 1 && !has_argument(text, "qpairs"))
+    text += ",qpairs=" + std::to_string(queues);
   if (!has_argument(text, "framesz") && !has_argument(text, "blocksz")) {
     auto ring = packet_ring(description.mtu, options.rx_descriptors);
     text += ",framesz=" + std::to_string(ring.frame) + ",blocksz=" + std::to_string(ring.block);
@@ -173,6 +176,8 @@ std::string descriptors_fault(const char *setting, std::uint32_t wanted, const s
          (multiple > 1 ? ", a multiple of " + std::to_string(multiple) : "") + ", or 0";
 }
 
+std::function<std::unique_ptr<FlowRules>()> make_test_rules;
+
 Nic::~Nic() {
   if (is_memif_ && created_) {
     // Its driver can't be closed safely while the other end may go too: it would close
@@ -208,15 +213,8 @@ int Nic::open(const DeviceRequest &request, const DeviceOptions &options,
   }
   if (int rc = create(request, options, description, error))
     return rc;
-  if (int rc = configure(request, options, description, error))
+  if (int rc = set_up(request, options, description, error))
     return rc;
-  Quiet quiet;
-  if (!try_start() && !is_memif_) {
-    const bool interface = !request.spec.interface.empty();
-    error = quoted(request) + "the device can't be started: " + quiet.first_error() +
-            (interface ? needed_for_an_interface() : "");
-    return interface && geteuid() != 0 ? -EACCES : -EIO;
-  }
   join_groups(description);
   rte_eth_dev_info device{};
   rte_eth_dev_info_get(id_, &device);
@@ -224,13 +222,79 @@ int Nic::open(const DeviceRequest &request, const DeviceOptions &options,
   return 0;
 }
 
+QueueAbilities Nic::abilities(const rte_eth_dev_info &device,
+                              const net::DeviceDescription &description) const {
+  const std::uint64_t udp = description.address.address.is_v4() ? RTE_ETH_RSS_NONFRAG_IPV4_UDP
+                                                                : RTE_ETH_RSS_NONFRAG_IPV6_UDP;
+  if (is_memif_) // its other end chooses
+    return {};
+  const bool packet = frame_room_ != 0; // the kernel, whose sockets they are
+  return {.most = device.max_rx_queues,
+          .by_itself = packet,
+          .rss = (device.flow_type_rss_offloads & udp) == udp,
+          .rules = make_test_rules || !packet};
+}
+
+// As the options say, or what comes next to that.
+int Nic::set_up(const DeviceRequest &request, const DeviceOptions &options,
+                const net::DeviceDescription &description, std::string &error) {
+  Quiet quiet;
+  rte_eth_dev_info device{};
+  rte_eth_dev_info_get(id_, &device);
+  int rc = 0;
+  for (const QueuePlan &plan :
+       plan_queues(options.rx_queues, options.rule_queues, abilities(device, description))) {
+    stop();
+    plan_ = plan;
+    if ((rc = configure(request, options, description, error)) != 0)
+      continue;
+    if (!try_start() && !is_memif_) {
+      const bool interface = !request.spec.interface.empty();
+      error = quoted(request) + "the device can't be started: " + quiet.first_error() +
+              (interface ? needed_for_an_interface() : "");
+      rc = interface && geteuid() != 0 ? -EACCES : -EIO;
+      continue;
+    }
+    if (plan.rules == 0 || keep_rules_apart(device, description))
+      break;
+  }
+  return rc;
+}
+
+// False: the device knows no rules.
+bool Nic::keep_rules_apart(const rte_eth_dev_info &device,
+                           const net::DeviceDescription &description) {
+  rules_ = make_test_rules ? make_test_rules()
+                           : std::make_unique<RteFlowRules>(
+                                 id_, !description.address.address.is_v4(), description.vlan != 0);
+  if (!rules_->supported()) {
+    rules_.reset();
+    return false;
+  }
+  if (plan_.spread != Spread::rss) {
+    apart_ = plan_.spread == Spread::none;
+    return true;
+  }
+  std::vector<rte_eth_rss_reta_entry64> table((device.reta_size + RTE_ETH_RETA_GROUP_SIZE - 1u) /
+                                              RTE_ETH_RETA_GROUP_SIZE);
+  for (unsigned i = 0; i < device.reta_size; ++i) {
+    auto &group = table[i / RTE_ETH_RETA_GROUP_SIZE];
+    group.mask |= std::uint64_t{1} << i % RTE_ETH_RETA_GROUP_SIZE;
+    group.reta[i % RTE_ETH_RETA_GROUP_SIZE] = static_cast<std::uint16_t>(i % plan_.pool);
+  }
+  apart_ = device.reta_size != 0 &&
+           rte_eth_dev_rss_reta_update(id_, table.data(), device.reta_size) == 0;
+  return true;
+}
+
 int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
                 const net::DeviceDescription &description, std::string &error) {
   const auto &spec = request.spec;
   bus_ = spec.kind == net::DeviceKind::pci ? "pci" : "vdev";
   name_ = device_name(spec);
+  const auto queues = options.rx_queues + (make_test_rules ? options.rule_queues : 0);
   auto arguments = spec.kind == net::DeviceKind::af_packet
-                       ? packet_arguments(request, options, description)
+                       ? packet_arguments(request, options, description, queues)
                    : spec.kind == net::DeviceKind::af_xdp ? xdp_arguments(request)
                                                           : spec.arguments;
   if (spec.kind == net::DeviceKind::af_packet)
@@ -248,6 +312,10 @@ int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
   // A PCI device that DPDK was started for has been probed then.
   if (rte_eth_dev_get_port_by_name(name_.c_str(), &id_) != 0) {
     int rc = rte_eal_hotplug_add(bus_.c_str(), name_.c_str(), arguments.c_str());
+    if (rc != 0 && queues > 1 && frame_room_ != 0) { // a kernel without fanout, or taken by another
+      arguments = packet_arguments(request, options, description, 1);
+      rc = rte_eal_hotplug_add(bus_.c_str(), name_.c_str(), arguments.c_str());
+    }
     if (rc == 0)
       rc = rte_eth_dev_get_port_by_name(name_.c_str(), &id_);
     if (rc != 0) {
@@ -273,9 +341,16 @@ int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
 int Nic::configure(const DeviceRequest &request, const DeviceOptions &options,
                    const net::DeviceDescription &description, std::string &error) {
   Quiet quiet;
+  error.clear();
   rte_eth_dev_info device{};
   int rc = rte_eth_dev_info_get(id_, &device);
   rte_eth_conf conf{};
+  if (plan_.spread == Spread::rss) {
+    conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf.rx_adv_conf.rss_conf.rss_hf = description.address.address.is_v4()
+                                           ? RTE_ETH_RSS_NONFRAG_IPV4_UDP
+                                           : RTE_ETH_RSS_NONFRAG_IPV6_UDP;
+  }
   // Virtual drivers know of no jumbo frames, and yet pass them.
   bool any_length = request.spec.kind != net::DeviceKind::pci;
   conf.rxmode.mtu =
@@ -310,7 +385,11 @@ int Nic::configure(const DeviceRequest &request, const DeviceOptions &options,
   if (options.tx_descriptors)
     tx_descriptors_ = static_cast<std::uint16_t>(options.tx_descriptors);
   if (rc == 0)
-    rc = rte_eth_dev_configure(id_, 1, 1, &conf);
+    rc = rte_eth_dev_configure(id_, plan_.total(), 1, &conf);
+  // Some have them in pairs; of those to send the first will do.
+  const bool pairs = rc != 0 && plan_.total() > 1;
+  if (pairs)
+    rc = rte_eth_dev_configure(id_, plan_.total(), plan_.total(), &conf);
   // When it starts, DPDK sets what it believes: also the kernel's interface, for good.
   if (is_promiscuous(description.interface_index))
     rte_eth_promiscuous_enable(id_);
@@ -318,16 +397,23 @@ int Nic::configure(const DeviceRequest &request, const DeviceOptions &options,
     rc = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx_descriptors_, &tx_descriptors_);
   if (rc == 0 && (rc = make_pool(request, options, description, error)) != 0)
     return rc;
-  auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id_));
   if (rc == 0)
-    rc = rte_eth_rx_queue_setup(id_, 0, rx_descriptors_, socket, nullptr, pool_);
-  auto tx_conf = device.default_txconf;
-  tx_conf.offloads = tx_offloads_;
-  if (rc == 0)
-    rc = rte_eth_tx_queue_setup(id_, 0, tx_descriptors_, socket, &tx_conf);
+    rc = add_queues(device, pairs ? plan_.total() : 1);
   if (rc != 0)
     error = quoted(request) + "the device can't be set up: " + quiet.first_error() + " (" +
             std::strerror(-rc) + ")";
+  return rc;
+}
+
+int Nic::add_queues(const rte_eth_dev_info &device, std::uint16_t tx_queues) {
+  const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id_));
+  int rc = 0;
+  for (std::uint16_t queue = 0; queue < plan_.total() && rc == 0; ++queue)
+    rc = rte_eth_rx_queue_setup(id_, queue, rx_descriptors_, socket, nullptr, pool_);
+  auto tx_conf = device.default_txconf;
+  tx_conf.offloads = tx_offloads_;
+  for (std::uint16_t queue = 0; queue < tx_queues && rc == 0; ++queue)
+    rc = rte_eth_tx_queue_setup(id_, queue, tx_descriptors_, socket, &tx_conf);
   return rc;
 }
 
@@ -339,13 +425,16 @@ int Nic::make_pool(const DeviceRequest &request, const DeviceOptions &options,
   room = std::max(room, payload_offset + description.mtu);
   // Drivers that copy hold no packets. Others fill both queues before anything
   // returns: then the rest must still do, or an idle sender starves the receiver.
-  const std::uint32_t in_queues = frame_room_ ? 0 : rx_descriptors_ + tx_descriptors_;
+  const std::uint32_t in_queues =
+      frame_room_ ? 0u : std::uint32_t{plan_.total()} * rx_descriptors_ + tx_descriptors_;
   if (options.mbufs && options.mbufs < in_queues + min_mbufs) {
     error = "FI_DPDKX_MBUFS: '" + std::to_string(options.mbufs) + "'; allowed for '" +
             request.spec.text + "': at least " + std::to_string(in_queues + min_mbufs) +
             ", of which its queues hold " + std::to_string(in_queues) + ", or 0";
     return -EINVAL;
   }
+  if (pool_ != nullptr) // for a plan with more queues
+    return 0;
   pool_size_ = options.mbufs ? options.mbufs : frame_room_ ? 2 * in_hand : in_queues + in_hand;
   auto name = "dpdkx_" + std::to_string(id_);
   // Last in, first out: what was just used is still in the cache.

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// One DPDK Ethernet port with one receive and one transmit queue, and the pool
+// One DPDK Ethernet port with its receive queues and one transmit queue, and the pool
 // its packets come from. Knows frames, no protocol.
 #pragma once
 
 #include "dpdkx/link/ethdev/claim.h"
+#include "dpdkx/link/ethdev/flow_rules.h"
 #include "dpdkx/link/ethdev/group_membership.h"
 #include "dpdkx/link/ethdev/module.h"
+#include "dpdkx/link/ethdev/queue_plan.h"
 #include "dpdkx/link/ethdev/tap_socket.h"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <string>
@@ -22,6 +25,9 @@ namespace dpdkx::link {
 // What a device says of a queue's length that was set; empty: nothing against it.
 std::string descriptors_fault(const char *setting, std::uint32_t wanted, const std::string &device,
                               const rte_eth_desc_lim &);
+
+// Tests: stands in for a device's own rules.
+extern std::function<std::unique_ptr<FlowRules>()> make_test_rules;
 
 class Nic {
 public:
@@ -48,9 +54,15 @@ public:
   bool is_client() const { return is_memif_client_; } // the end that connects
   bool link_is_up() const;
 
-  // One thread at a time each.
-  unsigned receive(rte_mbuf **out, unsigned max) {
-    return rte_eth_rx_burst(id_, 0, out, static_cast<std::uint16_t>(max));
+  // What is in force. Where the queues for rules get their share of all else, too, they are to be
+  // looked at in any case.
+  const QueuePlan &queues() const { return plan_; }
+  bool rule_queues_are_apart() const { return apart_; }
+  FlowRules *rules() { return rules_.get(); } // null: there are none
+
+  // One thread at a time for each queue.
+  unsigned receive(std::uint16_t queue, rte_mbuf **out, unsigned max) {
+    return rte_eth_rx_burst(id_, queue, out, static_cast<std::uint16_t>(max));
   }
   unsigned transmit(rte_mbuf **packets, unsigned n) {
     return rte_eth_tx_burst(id_, 0, packets, static_cast<std::uint16_t>(n));
@@ -69,8 +81,13 @@ public:
 private:
   int create(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
              std::string &error);
+  QueueAbilities abilities(const rte_eth_dev_info &, const net::DeviceDescription &) const;
+  int set_up(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
+             std::string &error);
   int configure(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
                 std::string &error);
+  int add_queues(const rte_eth_dev_info &, std::uint16_t tx_queues);
+  bool keep_rules_apart(const rte_eth_dev_info &, const net::DeviceDescription &);
   int make_pool(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
                 std::string &error);
   void control(const std::function<void()> &);
@@ -82,6 +99,9 @@ private:
   GroupMembership membership_;
   std::string bus_, name_;
   std::uint16_t id_ = RTE_MAX_ETHPORTS;
+  QueuePlan plan_;
+  bool apart_ = true;
+  std::unique_ptr<FlowRules> rules_;
   std::uint16_t rx_descriptors_ = 1024, tx_descriptors_ = 1024;
   std::uint32_t frame_room_ = 0; // an af_packet frame's
   std::uint32_t pool_size_ = 0;

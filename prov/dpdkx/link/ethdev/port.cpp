@@ -65,7 +65,8 @@ int EthdevPort::open_path(const Address &peer, PathId &id) {
       });
       return -EHOSTUNREACH;
     }
-    id = add_path({ip, peer.port, PathState::opening, false, neighbour});
+    id = add_path(
+        {.ip = ip, .port = peer.port, .state = PathState::opening, .neighbour = neighbour});
   } catch (const std::bad_alloc &) {
     return -ENOMEM;
   }
@@ -82,7 +83,7 @@ int EthdevPort::join(const Address &group, bool receives, PathId &id) {
     return rc;
   const auto index = unused_paths_.back();
   unused_paths_.pop_back();
-  paths_[index] = {ip, group.port, PathState::up, receives, nullptr};
+  paths_[index] = {.ip = ip, .port = group.port, .state = PathState::up, .member = receives};
   id = PathId{index};
   return 0;
 }
@@ -149,6 +150,8 @@ void EthdevPort::close_path(PathId id) {
   unused_paths_.push_back(static_cast<std::uint32_t>(id));
 }
 
+void EthdevPort::set_bulk_port(PathId id, std::uint16_t port) { path(id).bulk_port = port; }
+
 Address EthdevPort::peer_address(PathId id) const { return path(id).ip.with_port(path(id).port); }
 
 unsigned EthdevPort::poll_events(PathEvent *out, unsigned max, Time now) {
@@ -214,7 +217,8 @@ void EthdevPort::commit(PathId id, const TxRoom &room, std::uint32_t len) {
   auto *packet = static_cast<rte_mbuf *>(room.handle);
   if (to.neighbour != nullptr) [[likely]] {
     to.neighbour->note_used();
-    finish(packet, to.neighbour->mac(), to.ip, to.port, len);
+    const auto port = room.bulk && to.bulk_port != 0 ? to.bulk_port : to.port;
+    finish(packet, to.neighbour->mac(), to.ip, port, len);
   } else {
     finish(packet, net::group_mac(to.ip), to.ip, to.port, len);
     device_->loop_back(*this, packet, peer_address(id), static_cast<std::uint16_t>(len));

@@ -25,10 +25,12 @@ public:
 
   const Traits &traits() const override { return traits_; }
   const Address &address() const override { return address_; }
+  std::uint16_t bulk_port() const override { return bulk_port_; }
 
   int open_path(const Address &peer, PathId &) override;
   int join(const Address &group, bool receives, PathId &) override;
   void close_path(PathId) override;
+  void set_bulk_port(PathId, std::uint16_t) override;
   Address peer_address(PathId) const override;
 
   TxRoom reserve(PathId, std::uint32_t len) override;
@@ -60,6 +62,7 @@ private:
     std::uint16_t port = 0;
     PathState state = PathState::closed;
     bool member = false;                 // of the group that ip is
+    std::uint16_t bulk_port = 0;         // the peer's
     net::Neighbour *neighbour = nullptr; // null, while not closed: ip is a group
   };
 
@@ -89,6 +92,9 @@ private:
   net::UdpEncapsulation encapsulation_;
   PortGuard guard_;
   IngressDrop ingress_drop_;
+  // Where there is a queue of its own, by a rule for a second port.
+  std::uint16_t bulk_port_ = 0, queue_ = QueueRota::no_queue;
+  PortGuard bulk_guard_;
 
   std::vector<Path> paths_;
   std::vector<std::uint32_t> unused_paths_, opening_; // with room for all paths

@@ -34,9 +34,12 @@ union Name {
 
 } // namespace
 
-PortGuard::~PortGuard() {
+PortGuard::~PortGuard() { release(); }
+
+void PortGuard::release() {
   if (fd_ >= 0)
     close(fd_);
+  fd_ = -1;
 }
 
 int PortGuard::bind(const Address &address) {

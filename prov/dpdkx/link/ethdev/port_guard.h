@@ -16,6 +16,7 @@ public:
   PortGuard(const PortGuard &) = delete;
 
   int bind(const Address &); // 0, -EADDRINUSE, or another negative errno
+  void release();
 
 private:
   int fd_ = -1;

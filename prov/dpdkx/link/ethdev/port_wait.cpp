@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// Sleeping until something arrives. The fd is an epoll of three: the device's
-// own socket, readable while it has frames that nobody has taken; an event that
+// Sleeping until something arrives. The fd is an epoll of three things: the device's
+// own sockets, readable while it has frames that nobody has taken; an event that
 // another port's poll signals after it has put something into our inbox; and a
 // timer for questions that address resolution has to repeat.
 #include "dpdkx/link/ethdev/port.h"
 
+#include <algorithm>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -29,6 +30,11 @@ void set_timer(int fd, Time at) {
   timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
+bool readable(int fd) {
+  pollfd one{fd, POLLIN, 0};
+  return ::poll(&one, 1, 0) != 0;
+}
+
 void drain(int fd) {
   std::uint64_t ignored;
   (void)!read(fd, &ignored, sizeof(ignored));
@@ -42,8 +48,10 @@ int EthdevPort::wait_fd() {
   event_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   timer_fd_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
-  if (!add_to_epoll(epoll_fd_, device_->nic().tap().fd()) || !add_to_epoll(epoll_fd_, event_fd_) ||
-      !add_to_epoll(epoll_fd_, timer_fd_))
+  bool all = add_to_epoll(epoll_fd_, event_fd_) && add_to_epoll(epoll_fd_, timer_fd_);
+  for (const int fd : device_->nic().tap().fds())
+    all = all && add_to_epoll(epoll_fd_, fd);
+  if (!all)
     close_wait();
   return epoll_fd_;
 }
@@ -55,8 +63,8 @@ bool EthdevPort::arm() {
   drain(timer_fd_);
   if (device_->resolving())
     set_timer(timer_fd_, device_->next_tick());
-  pollfd device{device_->nic().tap().fd(), POLLIN, 0};
-  return device_->arm(*this) && ::poll(&device, 1, 0) == 0;
+  return device_->arm(*this) &&
+         std::ranges::none_of(device_->nic().tap().fds(), [](int fd) { return readable(fd); });
 }
 
 void EthdevPort::disarm() { device_->disarm(*this); }

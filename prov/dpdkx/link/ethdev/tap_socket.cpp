@@ -159,11 +159,10 @@ void TapSocket::find(unsigned interface_index) {
   for (int fd : open_files()) {
     if (std::binary_search(before_.begin(), before_.end(), fd))
       continue;
-    packet_ = is_packet_ring(fd, interface_index);
-    if (packet_ || is_xdp(fd)) {
-      fd_ = fd;
-      break;
-    }
+    const bool packet = is_packet_ring(fd, interface_index);
+    if (packet || (!packet_ && fds_.empty() && is_xdp(fd)))
+      fds_.push_back(fd);
+    packet_ |= packet;
   }
   before_ = {};
 }
@@ -173,7 +172,8 @@ void TapSocket::filter(const net::Ip &ip, std::span<const std::uint16_t> ports, 
     return;
   auto filter = make_filter(ip, ports, groups);
   const sock_fprog program = filter.program();
-  (void)setsockopt(fd_, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+  for (const int fd : fds_)
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
 } // namespace dpdkx::link

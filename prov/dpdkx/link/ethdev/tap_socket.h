@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// The socket through which af_packet and af_xdp devices get their frames. The
-// drivers keep it to themselves, yet it is what a receiver can sleep on: readable
+// The sockets through which af_packet and af_xdp devices get their frames, one for each queue. The
+// drivers keep them to themselves, yet they are what a receiver can sleep on: readable
 // exactly while the device has frames that no burst has taken. And a filter on
-// it keeps traffic that isn't ours from being copied and from filling the ring.
+// them keeps traffic that isn't ours from being copied and from filling the ring.
 #pragma once
 
 #include "dpdkx/net/ip.h"
@@ -16,12 +16,12 @@ namespace dpdkx::link {
 
 class TapSocket {
 public:
-  // Made before the device; found() afterwards looks for the socket that has come.
+  // Called before the device is made; find() afterwards looks for the sockets that have come.
   void remember_open_files();
   void find(unsigned interface_index);
 
-  bool valid() const { return fd_ >= 0; }
-  int fd() const { return fd_; } // the driver's: to poll, nothing else
+  bool valid() const { return !fds_.empty(); }
+  std::span<const int> fds() const { return fds_; } // the driver's: to poll, nothing else
 
   // From now on the device shows only what arrives for `ip` and these UDP ports, and besides ARP
   // and ICMP, or with an IPv6 address ICMPv6; with `groups` also all datagrams to any group.
@@ -29,8 +29,7 @@ public:
   void filter(const net::Ip &ip, std::span<const std::uint16_t> ports, bool groups);
 
 private:
-  std::vector<int> before_;
-  int fd_ = -1;
+  std::vector<int> before_, fds_;
   bool packet_ = false;
 };
 

@@ -28,8 +28,13 @@ struct Nic {
   bool down = false, unresolvable = false, marked_ready = false;
   // When its cable, and the switch's end of it, are free again, and when each
   // datagram that waits for them leaves.
-  Time cable_free{}, switch_free{};
-  std::deque<Time> leaving_ring, leaving_switch;
+  Time cable_free{};
+  std::deque<Time> leaving_ring;
+  struct Queue {
+    Time free{};
+    std::deque<Time> leaving;
+  };
+  Queue at_switch, bulk_at_switch;
 };
 
 namespace event {

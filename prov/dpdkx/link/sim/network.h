@@ -23,6 +23,7 @@ namespace dpdkx::link::sim {
 struct Departure {
   const Address &from, &to;
   std::span<std::byte> bytes; // may be rewritten
+  bool bulk = false;          // to the peer's bulk port
 };
 
 struct Verdict {

@@ -25,7 +25,8 @@ struct Packet {
   Address from, to;
   std::uint32_t len = 0, capacity = 0;
   bool faults_done = false;
-  PathEnd sender, receiver; // lossless only
+  std::uint16_t bulk_port = 0; // where it goes at `to`; 0: to the port itself
+  PathEnd sender, receiver;    // lossless only
   std::byte *data = nullptr;
   std::unique_ptr<std::byte[]> storage;
 };

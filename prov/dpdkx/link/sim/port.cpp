@@ -7,15 +7,20 @@ namespace dpdkx::link::sim {
 
 namespace {
 using Lock = std::unique_lock<std::mutex>;
+
+// Any but the port's own would do: a network knows its ports by their addresses.
+std::uint16_t next_number(std::uint16_t port) {
+  return port == UINT16_MAX ? 1 : static_cast<std::uint16_t>(port + 1);
 }
+} // namespace
 
 SimPort::SimPort(Network::Core &core, Nic &nic, const Profile &profile)
     : core_(core), nic_(nic), address_(nic.address), traits_{.lossless = profile.lossless,
                                                              .ordered = profile.lossless,
                                                              .checksum = !profile.lossless,
                                                              .can_pull = profile.lossless,
-                                                             .max_datagram = profile.max_datagram} {
-}
+                                                             .max_datagram = profile.max_datagram},
+      bulk_port_(profile.bulk_delay && !profile.lossless ? next_number(nic.address.port) : 0) {}
 
 SimPort::~SimPort() {
   Lock lock(core_.mutex);
@@ -46,6 +51,12 @@ Address SimPort::peer_address(PathId id) const {
   Lock lock(core_.mutex);
   const auto i = static_cast<std::size_t>(id);
   return i < paths_.size() ? paths_[i].peer : Address{};
+}
+
+void SimPort::set_bulk_port(PathId id, std::uint16_t port) {
+  Lock lock(core_.mutex);
+  if (Path *p = alive_ ? path(id) : nullptr)
+    p->bulk_port = port;
 }
 
 TxRoom SimPort::reserve(PathId id, std::uint32_t len) {
@@ -86,6 +97,7 @@ void SimPort::commit(PathId id, const TxRoom &tx, std::uint32_t len) {
     return;
   }
   reserved_->len = len;
+  reserved_->bulk_port = tx.bulk && !traits_.lossless ? p->bulk_port : 0;
   if (traits_.lossless)
     ++p->held;
   committed_.emplace_back(reserved_, id);

@@ -14,8 +14,10 @@ public:
 
   const Traits &traits() const override { return traits_; }
   const Address &address() const override { return address_; }
+  std::uint16_t bulk_port() const override { return bulk_port_; }
   int open_path(const Address &peer, PathId &) override;
   void close_path(PathId) override;
+  void set_bulk_port(PathId, std::uint16_t) override;
   Address peer_address(PathId) const override;
   TxRoom reserve(PathId, std::uint32_t len) override;
   void commit(PathId, const TxRoom &, std::uint32_t len) override;
@@ -43,8 +45,9 @@ public:
 private:
   struct Path {
     bool open = false;
-    bool announced = true; // accepted paths: once poll_events() has told
-    bool refused = false;  // reserve() had no room; wake when there is
+    bool announced = true;       // accepted paths: once poll_events() has told
+    bool refused = false;        // reserve() had no room; wake when there is
+    std::uint16_t bulk_port = 0; // the peer's
     std::uint64_t serial = 0;
     Address peer;
     PathEnd peer_end;          // lossless
@@ -67,6 +70,7 @@ private:
   Nic &nic_;
   const Address address_;
   const Traits traits_;
+  const std::uint16_t bulk_port_;
   bool alive_ = true;
   std::vector<Path> paths_;
   std::vector<std::uint32_t> free_paths_;

@@ -7,6 +7,7 @@
 #include "dpdkx/base/clock.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace dpdkx::link::sim {
 
@@ -24,6 +25,9 @@ struct Profile {
   std::uint32_t overhead = 66;       // bytes that each datagram takes on the cable besides its own:
                                      // preamble, gap, Ethernet, IPv4, UDP
   Duration resolve{};                // open_path() takes that long
+  // The port has a bulk port: what comes there waits in the switch in a queue of its own, as long
+  // as the other, and takes that much longer. Not with `lossless`.
+  std::optional<Duration> bulk_delay{};
 
   // Like the host link: lossless, ordered, connected; queue and rx_ring don't
   // count, tx_ring is what one path holds until it is released. Both ends of a
@@ -64,6 +68,7 @@ struct FaultCounters {
   std::uint64_t hook_dropped = 0; // by the test's hook
   std::uint64_t injected = 0;     // by the test
   std::uint64_t sent = 0, delivered = 0;
+  std::uint64_t bulk = 0; // of these sent, to bulk ports
   // Calls against link.h's rules: a reservation left open, a path that isn't, a
   // length beyond the room, poll() before release(). Must stay 0.
   std::uint64_t misuse = 0;

@@ -35,9 +35,10 @@ bool Network::Core::ring_has_room(Nic &nic) {
 
 void Network::Core::transmit(Nic &from, Packet *p) {
   ++counters.sent;
+  counters.bulk += p->bulk_port != 0;
   Duration extra{};
   if (hook) {
-    const Verdict verdict = hook({p->from, p->to, {p->data, p->len}});
+    const Verdict verdict = hook({p->from, p->to, {p->data, p->len}, p->bulk_port != 0});
     if (verdict.drop)
       return drop(p, counters.hook_dropped);
     extra = verdict.delay;
@@ -56,12 +57,15 @@ void Network::Core::at_switch(Packet *p) {
     return drop(p, counters.cut_off);
   if (!p->faults_done && !survives_faults(p))
     return;
-  forget_past(to.leaving_switch, now());
-  if (to.leaving_switch.size() >= to.profile.queue)
+  Nic::Queue &queue = p->bulk_port != 0 ? to.bulk_at_switch : to.at_switch;
+  forget_past(queue.leaving, now());
+  if (queue.leaving.size() >= to.profile.queue)
     return drop(p, counters.queue_full);
-  to.switch_free = std::max(to.switch_free, now()) + time_on_cable(to.profile, p->len);
-  to.leaving_switch.push_back(to.switch_free);
-  schedule(to.switch_free + to.profile.delay / 2, event::ToPort{p});
+  queue.free = std::max(queue.free, now()) + time_on_cable(to.profile, p->len);
+  queue.leaving.push_back(queue.free);
+  const Duration extra =
+      p->bulk_port != 0 ? to.profile.bulk_delay.value_or(Duration{}) : Duration{};
+  schedule(queue.free + to.profile.delay / 2 + extra, event::ToPort{p});
 }
 
 bool Network::Core::survives_faults(Packet *p) {
@@ -78,6 +82,7 @@ bool Network::Core::survives_faults(Packet *p) {
   if (random.chance(faults.duplicate)) {
     Packet *copy = pool.get(p->capacity);
     copy->from = p->from, copy->to = p->to, copy->len = p->len, copy->faults_done = true;
+    copy->bulk_port = p->bulk_port;
     std::copy_n(p->data, p->len, copy->data);
     schedule(now() + random.up_to(faults.reorder_delay), event::ToSwitch{copy});
     ++counters.duplicated;
@@ -111,7 +116,7 @@ void Network::Core::at_port(Packet *p) {
   Nic &to = nic(p->to);
   if (to.down && !to.profile.lossless)
     return drop(p, counters.cut_off);
-  if (to.port == nullptr)
+  if (to.port == nullptr || (p->bulk_port != 0 && p->bulk_port != to.port->bulk_port()))
     return drop(p, counters.no_receiver);
   if (!to.profile.lossless && to.port->waiting() >= to.profile.rx_ring)
     return drop(p, counters.ring_full);

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Devices with several receive queues. Those of af_packet are sockets, over which the kernel
+// spreads packets by their addresses and ports.
+#include "unit/link_ethdev/fake_rules.h"
+#include "unit/link_ethdev/hosts.h"
+
+#include "dpdkx/link/ethdev/nic.h"
+
+#include <algorithm>
+#include <map>
+#include <poll.h>
+
+#include "unit/unit.h"
+
+using namespace hosts;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint16_t first_end = 6000;
+constexpr unsigned ends = 24; // that all come by one queue has a chance of 2^-23
+
+std::vector<std::uint64_t> taken(link::Device &device) {
+  std::vector<std::uint64_t> all;
+  for (const auto &[name, value] : device.statistics())
+    if (name.starts_with("taken_from_queue_"))
+      all.push_back(value);
+  return all;
+}
+
+std::uint64_t sum(const std::vector<std::uint64_t> &of) {
+  std::uint64_t all = 0;
+  for (const auto one : of)
+    all += one;
+  return all;
+}
+
+// Of one host, each with a path to a port of the other's.
+struct Senders {
+  std::vector<End> all;
+  std::vector<link::PathId> paths;
+
+  Senders(const std::shared_ptr<link::Device> &device, const Address &to) {
+    for (unsigned i = 0; i < ends; ++i) {
+      all.emplace_back(device, static_cast<std::uint16_t>(first_end + i));
+      paths.push_back(all.back().connect(to));
+    }
+  }
+};
+
+} // namespace
+
+static void queues__fanout_brings_everything_in_order_of_each_sender(void **) {
+  constexpr unsigned each = 20;
+  for (const std::uint32_t queues : {2u, 4u})
+    run_each({}, [queues](Host &host) {
+      auto device = open(request(host.interface()), {.rx_queues = queues});
+      CHECK(device->info().steering == "fanout over " + std::to_string(queues) + " queues");
+      CHECK(taken(*device).size() == queues);
+      if (host.rank() == 0) {
+        End neighbour(device, 5000); // whose address is to be found
+        host.meet();
+        Senders senders(device, at(host.peer_ip(), 5000));
+        for (unsigned k = 0; k < each; ++k)
+          for (unsigned i = 0; i < ends; ++i)
+            senders.all[i].send(senders.paths[i], pattern(100 + i, k));
+        neighbour.meet(host);
+        return;
+      }
+      End end(device, 5000);
+      host.meet();
+      std::map<std::uint16_t, unsigned> got;
+      for (unsigned n = 0; n < each * ends; ++n) {
+        const auto one = end.receive();
+        const unsigned i = one.source.port - first_end;
+        CHECK(one.bytes == pattern(100 + i, got[one.source.port]++));
+      }
+      CHECK(end.quiet(20ms)); // none twice
+      const auto by_queue = taken(*device);
+      CHECK(sum(by_queue) >= each * ends);
+      CHECK(std::ranges::count_if(by_queue, [](auto n) { return n != 0; }) > 1);
+      end.meet(host);
+    });
+}
+
+static void queues__a_sleeper_wakes_for_each(void **) {
+  run_each({}, [](Host &host) {
+    auto device = open(request(host.interface()), {.rx_queues = 4});
+    if (host.rank() == 0) {
+      host.meet();
+      Senders senders(device, at(host.peer_ip(), 5000));
+      for (unsigned i = 0; i < ends; ++i) {
+        senders.all[i].send(senders.paths[i], pattern(30, i));
+        CHECK(senders.all[i].receive().bytes == pattern(40, i));
+      }
+      host.meet();
+      return;
+    }
+    End end(device, 5000);
+    host.meet();
+    pollfd waiter{end.port().wait_fd(), POLLIN, 0};
+    CHECK(waiter.fd >= 0);
+    for (unsigned i = 0; i < ends;) {
+      if (end.port().arm())
+        CHECK(poll(&waiter, 1, 10000) == 1);
+      end.port().disarm();
+      link::RxDatagram datagram;
+      while (end.port().poll(&datagram, 1) == 1) {
+        end.port().reply(datagram, pattern(40, i++));
+        end.port().release(&datagram, 1);
+      }
+      end.port().poll_events(nullptr, 0, SystemClock::instance().now());
+    }
+    host.meet();
+  });
+}
+
+// What isn't ours doesn't come in by any of them.
+static void queues__are_all_filtered(void **) {
+  run_each({}, [](Host &host) {
+    auto device = open(request(host.interface()), {.rx_queues = 4});
+    if (host.rank() == 0) {
+      host.meet();
+      Senders senders(device, at(host.peer_ip(), 5999));
+      host.meet(); // it filters
+      for (unsigned i = 0; i < ends; ++i)
+        senders.all[i].send(senders.paths[i], pattern(30, i));
+      host.meet();
+      host.meet();
+      return;
+    }
+    End end(device, 5000);
+    CHECK(end.port().wait_fd() >= 0);
+    end.port().arm();
+    end.port().disarm();
+    host.meet();
+    host.meet();
+    host.meet();
+    CHECK(end.quiet(20ms));
+    CHECK(statistic(*device, "dropped_other_port") == 0);
+    host.meet();
+  });
+}
+
+// In the device's own arguments they count as well, or most packets would be lost.
+static void queues__of_a_vdevs_own_arguments(void **) {
+  run_both({}, [](Host &host) {
+    const auto name = std::string("net_af_packet7,iface=") + host.interface() + ",qpairs=3";
+    auto device = open(request(name, host.setting()));
+    CHECK(device->info().steering == "fanout over 3 queues");
+    echo_sizes(host, {0, 8, 1000}, device);
+    for (const std::uint16_t port : {6001, 6002, 6003, 6004, 6005}) { // other queues
+      End end(device, port);
+      const auto path = end.connect(at(host.peer_ip(), port));
+      end.meet(host);
+      end.send(path, pattern(50, port));
+      CHECK(end.receive().bytes == pattern(50, port));
+      end.meet(host);
+    }
+  });
+}
+
+// Each falls back to what it can do.
+static void queues__of_devices_that_can_do_less(void **) {
+  run({}, {[](Host &) {
+        auto null = open(request("net_null3", "10.5.0.1/24"), {.rx_queues = 4, .rule_queues = 3});
+        CHECK(null->info().steering == "RSS over 4 queues"); // it knows no rules
+        auto memif = open(
+            request("net_memif0,role=server,socket-abstract=yes,socket=dpx-queues", "10.6.0.1/24"),
+            {.rx_queues = 4, .rule_queues = 3});
+        CHECK(memif->info().steering == "one queue");
+        CHECK(taken(*memif).size() == 1);
+        auto one = open(request("dpx0"));
+        CHECK(one->info().steering == "one queue");
+      }});
+}
+
+// One that is never empty.
+static void queues__have_their_turns(void **) {
+  run({}, {[](Host &) {
+        auto device = open(request("net_null3", "10.5.0.1/24"), {.rx_queues = 4});
+        End end(device, 5000);
+        for (unsigned i = 0; i < 400; ++i)
+          end.turn();
+        const auto by_queue = taken(*device);
+        CHECK(by_queue.size() == 4 && by_queue[0] >= 100);
+        for (const auto n : by_queue)
+          CHECK(n == by_queue[0]);
+      }});
+}
+
+static void queues__for_rules_are_not_looked_at_without_need(void **) {
+  run({}, {[](Host &) {
+        fake::Nic nic;
+        link::make_test_rules = [&nic] { return std::make_unique<fake::Rules>(nic); };
+        auto device = open(request("net_null3", "10.5.0.1/24"), {.rx_queues = 2, .rule_queues = 2});
+        CHECK(device->info().steering == "flow rules, 2 + 2 queues");
+        End end(device, 5000);
+        for (unsigned i = 0; i < 60; ++i)
+          end.turn();
+        const auto by_queue = taken(*device);
+        CHECK(nic.rules.at(end.port().bulk_port()) == 2);
+        CHECK(by_queue.size() == 4 && by_queue[0] != 0 && by_queue[1] != 0);
+        CHECK(by_queue[2] == by_queue[0] + by_queue[1]); // its own
+        CHECK(by_queue[3] == 0);                         // nobody's
+      }});
+}
+
+static const CMUnitTest cases[] = {
+    cmocka_unit_test(queues__fanout_brings_everything_in_order_of_each_sender),
+    cmocka_unit_test(queues__a_sleeper_wakes_for_each),
+    cmocka_unit_test(queues__are_all_filtered),
+    cmocka_unit_test(queues__of_a_vdevs_own_arguments),
+    cmocka_unit_test(queues__of_devices_that_can_do_less),
+    cmocka_unit_test(queues__have_their_turns),
+    cmocka_unit_test(queues__for_rules_are_not_looked_at_without_need),
+};
+static const unit::Group group{"ethdev_queues", cases};
