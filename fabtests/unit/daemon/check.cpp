@@ -268,6 +268,9 @@ static void check__privileges(void **) {
   expect_only(host.run({{"device", "xdp:eth9"}}), Verdict::missing, "xdp:eth9",
               {"lacks CAP_NET_RAW, CAP_NET_ADMIN, CAP_SYS_ADMIN"}, {});
   expect_fine(host.run({{"device", "net_memif0,id=0"}}));
+  host.tree.pci("0000:3b:00.0", "uio_pci_generic", 0);
+  expect_only(host.run({{"device", "3b:00.0"}, {"processor", processor()}}), Verdict::missing,
+              "3b:00.0", {"lacks CAP_SYS_ADMIN, CAP_SYS_RAWIO"}, {});
 }
 
 static void check__memory_that_may_be_locked(void **) {

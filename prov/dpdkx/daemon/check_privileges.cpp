@@ -48,11 +48,11 @@ std::vector<Capability> needed_for(const DeviceConfig &device, const CheckedHost
     return {net_raw, net_admin, sys_admin};
   case net::DeviceKind::pci: {
     const auto driver = net::look_at_device(device.request.spec, host.root / "sys").driver;
-    if (driver == "vfio-pci")
-      return {};
     if (driver.starts_with("mlx") || driver == "mana")
       return {net_raw, net_admin, ipc_lock};
-    return {sys_admin, sys_rawio}; // uio: physical addresses, and ports
+    if (driver == "uio_pci_generic" || driver == "igb_uio")
+      return {sys_admin, sys_rawio}; // for physical addresses, and ports
+    return {};
   }
   default:
     return {};
