@@ -54,7 +54,7 @@ inline Status example_status() {
                                .subsystem_vendor_id = 0x15b3,
                                .subsystem_device_id = 7,
                                .revision = 9};
-  device.steering = "RSS over 2 queues";
+  info.steering = "RSS over 2 queues";
   device.queues = {{0, "eager", 111}, {1, "rank 10.0.0.1:49152", 222}};
   device.ranks = {example_rank(49152), example_rank(49153)};
   device.ranks[1].pid = 0;

@@ -69,7 +69,7 @@ static void metrics__values_and_labels(void **) {
 static void metrics__labels_are_escaped(void **) {
   Status status = example_status();
   expect_parts(metrics_text(status), {R"(name="dropped: \"odd\"\\"} 2)"});
-  status.devices[0].steering = "a\nb\x01\xff";
+  status.devices[0].info.steering = "a\nb\x01\xff";
   expect_parts(metrics_text(status), {R"(steering="a\nb??")"});
 }
 

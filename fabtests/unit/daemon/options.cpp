@@ -54,7 +54,8 @@ static void options__presets_are_the_defaults_of_config(void **) {
   assert_true(options.config.acknowledge_after == preset.acknowledge_after);
   const DeviceConfig device;
   const DeviceConfig &read_device = options.config.devices.at(0);
-  assert_int_equal(read_device.queues, device.queues);
+  assert_int_equal(read_device.options.rx_queues, device.options.rx_queues);
+  assert_int_equal(read_device.options.rule_queues, device.options.rule_queues);
   assert_true(read_device.request.family == device.request.family);
   assert_int_equal(read_device.options.mtu, device.options.mtu);
   assert_int_equal(read_device.options.memory_mb, device.options.memory_mb);
@@ -70,7 +71,8 @@ static void options__values_arrive(void **) {
                                 {"address", "-"},
                                 {"mtu", "9000"},
                                 {"mtu", "0"},
-                                {"queues", "4"},
+                                {"rx-queues", "4"},
+                                {"rule-queues", "12"},
                                 {"family", "ipv6"},
                                 {"neighbors", "10.0.0.2=02:00:00:00:00:02"},
                                 {"dscp", "46"},
@@ -96,7 +98,8 @@ static void options__values_arrive(void **) {
   assert_int_equal(one.options.mtu, 9000);
   assert_int_equal(two.options.mtu, 0);
   for (const DeviceConfig &device : config.devices) {
-    assert_int_equal(device.queues, 4);
+    assert_int_equal(device.options.rx_queues, 4);
+    assert_int_equal(device.options.rule_queues, 12);
     assert_true(device.request.family == net::Family::v6);
     assert_int_equal(device.options.neighbours.size(), 1);
     assert_int_equal(device.options.dscp, 46);
@@ -195,7 +198,7 @@ static void options__a_reload_changes_what_it_can(void **) {
   std::vector<std::string> left;
   const auto kept = what_reload_changes(
       given({{"device", "eth0"}, {"max-ranks", "5"}}, "f:1: "),
-      given({{"device", "eth1"}, {"max-ranks", "6"}, {"queues", "1"}, {"mtu", "1400"}}, "f:2: "),
+      given({{"device", "eth1"}, {"max-ranks", "6"}, {"rx-queues", "1"}, {"mtu", "1400"}}, "f:2: "),
       left);
   assert_int_equal(left.size(), 2);
   expect_equal(left[0], "f:2: device: 'eth1' takes a restart; stays 'eth0'");

@@ -17,7 +17,6 @@ namespace dpdkx::daemon {
 struct DeviceConfig {
   link::DeviceRequest request;
   link::DeviceOptions options;
-  std::uint32_t queues = 1; // receive queues for what ranks haven't asked for by a rule
 };
 
 struct Config {

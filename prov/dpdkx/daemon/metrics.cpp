@@ -87,7 +87,7 @@ void add_devices(std::string &out, const Status &status) {
                           {"address", net::to_string(device.info.address)},
                           {"mac", net::to_string(device.info.mac)},
                           {"numa_node", std::to_string(device.info.numa_node)},
-                          {"steering", device.steering}}),
+                          {"steering", device.info.steering}}),
              1);
   add_of_devices(out, status, "device_mtu_bytes", "gauge", "Bytes of an IP packet at most.",
                  [](const DeviceStatus &device) { return std::to_string(device.info.mtu); });

@@ -42,7 +42,6 @@ struct QueueStatus {
 
 struct DeviceStatus {
   link::DeviceInfo info;
-  std::string steering; // "one queue", "RSS over 4 queues", "flow rules, 4 + 12 queues"
   std::vector<QueueStatus> queues;
   std::vector<RankStatus> ranks;
   std::vector<std::pair<std::string, std::uint64_t>> counters; // the driver's, and drops by reason

@@ -72,7 +72,7 @@ Json json_of(const DeviceStatus &device) {
            {"numa_node", info.numa_node}};
   if (info.pci)
     out["pci"] = json_of(*info.pci);
-  out["steering"] = device.steering;
+  out["steering"] = info.steering;
   out["queues"] = json_of(device.queues);
   out["ranks"] = json_of(device.ranks);
   // A driver may give two counters one name.
@@ -193,6 +193,7 @@ link::DeviceInfo info_of(const Reader &in) {
   in.number("mtu", out.mtu);
   in.number("bits_per_second", out.bits_per_second);
   in.number("numa_node", out.numa_node);
+  in.text("steering", out.steering);
   in.object("pci", [&](const Reader &pci) { out.pci = pci_of(pci); });
   return out;
 }
@@ -200,7 +201,6 @@ link::DeviceInfo info_of(const Reader &in) {
 DeviceStatus device_of(const Reader &in) {
   DeviceStatus out;
   out.info = info_of(in);
-  in.text("steering", out.steering);
   in.list("queues", [&](const Reader &queue) {
     QueueStatus &one = out.queues.emplace_back();
     queue.number("index", one.index);

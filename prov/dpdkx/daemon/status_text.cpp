@@ -122,7 +122,7 @@ std::string device_text(const DeviceStatus &device) {
                      net::to_string(info.mac), info.mtu, speed_text(info.bits_per_second));
   if (info.numa_node >= 0)
     out += fmt::format(", NUMA node {}", info.numa_node);
-  return out + (device.steering.empty() ? "" : "; " + device.steering) + "\n";
+  return out + (info.steering.empty() ? "" : "; " + info.steering) + "\n";
 }
 
 std::string queues_text(const DeviceStatus &now, const DeviceStatus *before, const Scale &scale) {
