@@ -56,8 +56,12 @@ int open_daemon(const Config &config, std::unique_ptr<Service> &out, std::string
   return 0;
 }
 
+int ask_daemon(const std::string &socket, std::string &json, std::string &error) {
+  return link::daemon_status(socket, json, error);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-  return run_program(argc, argv, {open_daemon, link::daemon_status, put_out});
+  return run_program(argc, argv, {open_daemon, ask_daemon, put_out});
 }
