@@ -19,6 +19,7 @@ public:
 
   const link::Traits &traits() const override { return port_->traits(); }
   const dpdkx::Address &address() const override { return port_->address(); }
+  std::uint16_t bulk_port() const override { return port_->bulk_port(); }
   int open_path(const dpdkx::Address &peer, link::PathId &path) override {
     return port_->open_path(peer, path);
   }
@@ -26,6 +27,9 @@ public:
     return port_->join(group, receives, path);
   }
   void close_path(link::PathId path) override { port_->close_path(path); }
+  void set_bulk_port(link::PathId path, std::uint16_t port) override {
+    port_->set_bulk_port(path, port);
+  }
   dpdkx::Address peer_address(link::PathId path) const override {
     return port_->peer_address(path);
   }
