@@ -174,14 +174,10 @@ void EthdevDevice::open_bulk(EthdevPort &port, const PortOptions &options) {
     if (!reserve_bulk(port, bulk))
       continue;
     port.queue_ = steering_->claim(bulk);
-    if (port.queue_ != Steering::no_queue) {
-      port.bulk_port_ = bulk;
+    if (port.queue_ == Steering::no_queue)
+      drop_bulk(port);
+    else
       look_at_queues_in_use();
-      return;
-    }
-    port.bulk_guard_.release();
-    std::lock_guard receiving(receive_lock_);
-    forget(port, bulk);
     return;
   }
 }
@@ -189,12 +185,17 @@ void EthdevDevice::open_bulk(EthdevPort &port, const PortOptions &options) {
 bool EthdevDevice::reserve_bulk(EthdevPort &port, std::uint16_t number) {
   if (add(port, number) != 0)
     return false;
+  port.bulk_port_ = number;
   if (!description_.kernel_has_address || port.bulk_guard_.bind(local_.ip.with_port(number)) == 0)
     return true;
+  drop_bulk(port);
+  return false;
+}
+
+void EthdevDevice::drop_bulk(EthdevPort &port) {
   port.bulk_guard_.release();
   std::lock_guard lock(receive_lock_);
-  forget(port, number);
-  return false;
+  forget(port, std::exchange(port.bulk_port_, std::uint16_t{0}));
 }
 
 void EthdevDevice::close_bulk(EthdevPort &port) {
@@ -203,8 +204,7 @@ void EthdevDevice::close_bulk(EthdevPort &port) {
   std::lock_guard lock(steering_lock_);
   steering_->release(std::exchange(port.queue_, Steering::no_queue));
   look_at_queues_in_use();
-  std::lock_guard receiving(receive_lock_);
-  forget(port, std::exchange(port.bulk_port_, std::uint16_t{0}));
+  drop_bulk(port);
 }
 
 void EthdevDevice::look_at_queues_in_use() {

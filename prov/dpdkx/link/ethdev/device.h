@@ -92,6 +92,7 @@ private:
   void open_bulk(EthdevPort &, const PortOptions &);
   void close_bulk(EthdevPort &);
   bool reserve_bulk(EthdevPort &, std::uint16_t number);
+  void drop_bulk(EthdevPort &);
   void look_at_queues_in_use();
   void keep_from_kernel(EthdevPort &);
   [[gnu::cold]] void start_filter();
