@@ -176,6 +176,23 @@ static void queues__of_devices_that_can_do_less(void **) {
       }});
 }
 
+// Its rules are the kernel's (cls_flower), and found valid also where that has none.
+static void queues__tap_has_rules_if_its_kernel_does(void **) {
+  run({}, {[](Host &) {
+        std::shared_ptr<link::Device> tap;
+        std::string error;
+        if (dpdkx_ethdev_module()->open_device(request("net_tap3,iface=dpxtap", "10.6.0.1/24"),
+                                               {.rx_queues = 2, .rule_queues = 2}, tap, error) != 0)
+          throw Skip(error);
+        End end(tap, 5000);
+        const bool rules = tap->info().steering == "flow rules, 2 + 2 queues";
+        CHECK(rules || tap->info().steering == "RSS over 2 queues");
+        CHECK(rules == (end.port().bulk_port() != 0));
+        CHECK(statistic(*tap, "steering_rules_refused") == 0);
+        CHECK(end.quiet(20ms));
+      }});
+}
+
 // One that is never empty.
 static void queues__have_their_turns(void **) {
   run({}, {[](Host &) {
@@ -213,6 +230,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(queues__are_all_filtered),
     cmocka_unit_test(queues__of_a_vdevs_own_arguments),
     cmocka_unit_test(queues__of_devices_that_can_do_less),
+    cmocka_unit_test(queues__tap_has_rules_if_its_kernel_does),
     cmocka_unit_test(queues__have_their_turns),
     cmocka_unit_test(queues__for_rules_are_not_looked_at_without_need),
 };
