@@ -142,6 +142,7 @@ static void settings__numbers_have_ranges_that_work(void **) {
   expect_told("mbufs", "3", {"256 to 16777216, or 0"});
   expect_told("rx_descriptors", "65536", {"32 to 32768, or 0"});
   expect_told("tx_descriptors", "31", {"32 to 32768, or 0"});
+  expect_told("rx_queues", "0", {"1 to 64"});
   expect_told("dscp", "64", {"0 to 63"});
   expect_told("tx_size", "0", {"16 to "});
   expect_told("window", "100", {"a multiple of 64"});
