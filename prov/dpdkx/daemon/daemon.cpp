@@ -368,6 +368,10 @@ Status Daemon::status() {
     DeviceStatus device;
     device.info = infos_[i];
     device.counters = devices_[i].device->statistics();
+    for (const link::DeviceQueue &queue : devices_[i].device->queues()) {
+      const std::string owner = queue.owner.port != 0 ? "rank " + to_string(queue.owner) : "free";
+      device.queues.push_back({queue.index, queue.of_pool ? "eager" : owner, queue.packets});
+    }
     for (const auto &attachment : devices_[i].attachments)
       device.ranks.push_back(attachment->status(now));
     out.devices.push_back(std::move(device));

@@ -576,6 +576,17 @@ void EthdevDevice::disarm(EthdevPort &port) {
   port.armed_ = false;
 }
 
+std::vector<DeviceQueue> EthdevDevice::queues() const {
+  std::lock_guard lock(receive_lock_);
+  std::vector<DeviceQueue> all(taken_.size());
+  for (std::uint32_t i = 0; i < all.size(); ++i)
+    all[i] = {i, {}, i < nic_.queues().pool, taken_[i]};
+  for (const std::uint16_t number : open_ports_)
+    if (const EthdevPort *port = find_port(number); port->queue_ < all.size())
+      all[port->queue_].owner = port->address();
+  return all;
+}
+
 std::vector<std::pair<std::string, std::uint64_t>> EthdevDevice::statistics() const {
   auto all = nic_.statistics();
   {
@@ -588,8 +599,6 @@ std::vector<std::pair<std::string, std::uint64_t>> EthdevDevice::statistics() co
     all.emplace_back("steering_queues_exhausted", c.exhausted);
   }
   std::lock_guard lock(receive_lock_);
-  for (std::size_t queue = 0; queue < taken_.size(); ++queue)
-    all.emplace_back("taken_from_queue_" + std::to_string(queue), taken_[queue]);
   for (std::size_t i = 1; i < drops_.size(); ++i)
     all.emplace_back("dropped_" + std::string(net::to_string(static_cast<net::Drop>(i))),
                      drops_[i]);

@@ -41,6 +41,7 @@ public:
   const DeviceInfo &info() const override { return info_; }
   int open_port(const Address &wanted, const PortOptions &, std::unique_ptr<Port> &,
                 std::string &error) override;
+  std::vector<DeviceQueue> queues() const override;
   std::vector<std::pair<std::string, std::uint64_t>> statistics() const override;
 
   // For ports.

@@ -82,6 +82,14 @@ struct DeviceInfo {
   std::optional<PciIdentity> pci;
 };
 
+// A receive queue of a device.
+struct DeviceQueue {
+  std::uint32_t index = 0;
+  Address owner; // of a queue with a rule; port 0: the pool's, or nobody's
+  bool of_pool = true;
+  std::uint64_t packets = 0; // taken from it
+};
+
 // How a port is set up.
 struct PortOptions {
   std::uint16_t first = 49152, last = 65535; // the range for ports that are chosen
@@ -99,6 +107,8 @@ public:
   // 0: a free one of the range. -EADDRNOTAVAIL, -EADDRINUSE, -ENOMEM, with a text.
   virtual int open_port(const Address &wanted, const PortOptions &, std::unique_ptr<Port> &,
                         std::string &error) = 0;
+
+  virtual std::vector<DeviceQueue> queues() const { return {}; }
 
   // What the driver counts (its xstats), and what was dropped here and why.
   // For eyes, not for programs: names depend on the driver.
