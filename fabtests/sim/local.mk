@@ -68,6 +68,13 @@ fabtests_sim_collectives_CPPFLAGS = $(sim_cppflags) $(collc_cppflags)
 fabtests_sim_collectives_LDADD = libsim.la $(sim_libs) libcollc_parts.la
 endif
 
+if ENABLE_DAEMON
+sim_programs += fabtests/sim/daemon
+fabtests_sim_daemon_CPPFLAGS = $(sim_cppflags)
+fabtests_sim_daemon_LDADD = libsim.la libdaemon.la liblink_daemon.la liblink_host.la libnet.la \
+	$(sim_libs)
+endif
+
 # Each is made of the file of its name unless it says more.
 fabtests_sim_bulk_port_CPPFLAGS = $(sim_cppflags)
 fabtests_sim_bulk_port_LDADD = libsim.la $(sim_libs)

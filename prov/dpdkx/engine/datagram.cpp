@@ -264,6 +264,8 @@ void Endpoint::Impl::take_datagram(const Address &from, std::span<const std::byt
 
 // For the next turn. Without room it is as if the datagram had been lost.
 void Endpoint::Impl::keep_datagram(const Address &from, std::span<const std::byte> body) {
+  if (backlog_full())
+    return;
   Backlog::Owner kept = room_in_backlog(sizeof from + body.size());
   if (!kept)
     return;

@@ -100,7 +100,8 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void on_session_packet(Conn &, const wire::PacketHeader &, std::span<const std::byte> body);
   void take_ack(Conn &, const wire::AckBlock &, std::uint8_t flags);
   void on_frames(Conn &, std::span<const std::byte> frames);
-  Backlog::Owner room_in_backlog(std::size_t len) const;                // null: there is none
+  bool backlog_full() const { return backlog_bytes_ > config_.backlog; }
+  static Backlog::Owner room_in_backlog(std::size_t len);               // null: no memory
   Backlog::Owner keep(Conn &, std::span<const std::byte> frames) const; // likewise
   [[gnu::cold]] void run_backlog();
 

@@ -158,9 +158,7 @@ void Endpoint::Impl::take_ack(Conn &c, const wire::AckBlock &a, std::uint8_t fla
   op::Messenger::tidy(c);
 }
 
-Backlog::Owner Endpoint::Impl::room_in_backlog(std::size_t len) const {
-  if (backlog_bytes_ > config_.backlog)
-    return nullptr;
+Backlog::Owner Endpoint::Impl::room_in_backlog(std::size_t len) {
   void *const memory = ::operator new(sizeof(Backlog) + len, std::nothrow);
   if (!memory)
     return nullptr;
@@ -170,6 +168,8 @@ Backlog::Owner Endpoint::Impl::room_in_backlog(std::size_t len) const {
 }
 
 Backlog::Owner Endpoint::Impl::keep(Conn &c, std::span<const std::byte> frames) const {
+  if (backlog_full() && !c.port->traits().acknowledges) // else service() has seen to the room
+    return nullptr;
   Backlog::Owner kept = room_in_backlog(frames.size());
   if (!kept)
     return nullptr;

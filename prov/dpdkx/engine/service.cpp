@@ -12,10 +12,14 @@ void Endpoint::Impl::service() {
     return;
   serving_ = true;
   read_clock();
+  // What the link may have acknowledged is not dropped: it stays there until there is room. Then
+  // nothing is timed either, for the acknowledgements of peers lie there, too.
+  const bool keeps = device_.port->traits().acknowledges;
   constexpr unsigned bursts = 64; // a device's queue, and some
-  for (unsigned i = 0; i < bursts && poll(device_) != 0; ++i) {
+  for (unsigned i = 0; i < bursts && !(keeps && backlog_full()) && poll(device_) != 0; ++i) {
   }
-  run_timers();
+  if (!(keeps && backlog_full()))
+    run_timers();
   run_acks();
   finish();
   serving_ = false;

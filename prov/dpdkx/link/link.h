@@ -27,6 +27,8 @@ struct Traits {
   bool checksum;              // the engine must checksum: the link may deliver corrupt bytes
   bool can_pull;              // pull() can read a peer's memory
   std::uint32_t max_datagram; // largest datagram a path can carry, bytes
+  // What nobody has polled yet may have been acknowledged (note_session()): who polls it keeps it.
+  bool acknowledges = false;
 };
 
 // Names a path within its port. Dense small integers; reused after close_path.

@@ -23,18 +23,19 @@ constexpr Duration answer_within = std::chrono::seconds(5);
 constexpr Duration reopen_every = std::chrono::seconds(1);
 constexpr Duration open_within = std::chrono::seconds(10); // while there is no daemon
 constexpr std::uint32_t max_record = max_record_overhead + net::max_mtu;
+constexpr Traits its_traits{.lossless = false,
+                            .ordered = false,
+                            .checksum = true,
+                            .can_pull = false,
+                            .max_datagram = 0, // the daemon says it
+                            .acknowledges = true};
 
 } // namespace
 
 DaemonPort::DaemonPort(const DaemonOptions &options, const DeviceInfo &info, const Address &address,
                        std::optional<std::uint8_t> dscp)
     : options_(options), info_(info), address_(address), dscp_(dscp),
-      generation_(host::fork_generation.load(std::memory_order_relaxed)), traits_{.lossless = false,
-                                                                                  .ordered = false,
-                                                                                  .checksum = true,
-                                                                                  .can_pull = false,
-                                                                                  .max_datagram =
-                                                                                      0} {}
+      generation_(host::fork_generation.load(std::memory_order_relaxed)), traits_(its_traits) {}
 
 DaemonPort::~DaemonPort() {
   if (!inherited())
