@@ -47,6 +47,15 @@ public:
   void reply(const link::RxDatagram &to, std::span<const std::byte> bytes) override {
     port_->reply(to, bytes);
   }
+  bool origin(const link::RxDatagram &d, link::Origin &out) const override {
+    return port_->origin(d, out);
+  }
+  bool reply_to(const link::Origin &to, std::span<const std::byte> bytes) override {
+    return port_->reply_to(to, bytes);
+  }
+  void note_session(link::PathId path, std::uint64_t local, std::uint64_t peer) override {
+    port_->note_session(path, local, peer);
+  }
   unsigned poll_events(link::PathEvent *out, unsigned max, dpdkx::Time now) override {
     return port_->poll_events(out, max, now);
   }
