@@ -3,11 +3,13 @@
 
 bench_programs = \
 	fabtests/bench/bench \
+	fabtests/bench/burst_perf \
 	fabtests/bench/fabric_perf \
 	fabtests/bench/floor_shm \
 	fabtests/bench/floor_socket \
 	fabtests/bench/getinfo_cost \
 	fabtests/bench/overlap_report \
+	fabtests/bench/queues_report \
 	fabtests/bench/relay \
 	fabtests/bench/remote_perf \
 	fabtests/bench/trigger_perf
@@ -26,6 +28,10 @@ fabtests_bench_bench_SOURCES = \
 	fabtests/bench/report.cpp fabtests/bench/report.h \
 	fabtests/bench/results.cpp fabtests/bench/results.h \
 	fabtests/bench/targets.cpp fabtests/bench/targets.h
+
+fabtests_bench_burst_perf_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_burst_perf_LDADD = $(fabtests_libs)
+fabtests_bench_burst_perf_SOURCES = $(bench_common) fabtests/bench/burst_perf.cpp
 
 fabtests_bench_fabric_perf_CPPFLAGS = $(fabtests_cppflags)
 fabtests_bench_fabric_perf_LDADD = $(fabtests_libs)
@@ -63,6 +69,16 @@ fabtests_bench_overlap_report_SOURCES = \
 	fabtests/bench/results.cpp fabtests/bench/results.h \
 	fabtests/bench/targets.h
 
+# What fabtests/bench/queues runs, besides burst_perf, fabtests/queues and fabtests/mpi/latency.
+fabtests_bench_queues_report_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_queues_report_LDADD = $(fabtests_libs)
+fabtests_bench_queues_report_SOURCES = \
+	fabtests/bench/child.cpp fabtests/bench/child.h \
+	fabtests/bench/queues_report.cpp \
+	fabtests/bench/report.cpp fabtests/bench/report.h \
+	fabtests/bench/results.cpp fabtests/bench/results.h \
+	fabtests/bench/targets.h
+
 fabtests_bench_relay_CPPFLAGS = $(fabtests_cppflags)
 fabtests_bench_relay_LDADD = $(fabtests_libs)
 fabtests_bench_relay_SOURCES = fabtests/bench/relay.cpp
@@ -79,4 +95,4 @@ bench-programs: $(bench_programs) fabtests/sim/scale
 
 check_PROGRAMS += $(bench_programs)
 
-EXTRA_DIST += fabtests/bench/overlap
+EXTRA_DIST += fabtests/bench/overlap fabtests/bench/queues

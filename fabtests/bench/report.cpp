@@ -93,8 +93,8 @@ bool add_plot(std::ostream &script, const results &r, const plot &p) {
   }
   if (curves.empty())
     return false;
-  fmt::print(script, "{}unset logscale\nset logscale {} 2\nset ylabel '{}'\n", data,
-             p.logarithmic ? "xy" : "x", p.unit);
+  fmt::print(script, "{}unset logscale\nset logscale {} 2\nset xlabel '{}'\nset ylabel '{}'\n",
+             data, p.logarithmic ? "xy" : "x", p.sizes, p.unit);
   fmt::print(script, "set title '{}' noenhanced\nplot {}\n", p.title, fmt::join(curves, ", "));
   return true;
 }
@@ -141,7 +141,7 @@ bool write_svg(const results &r, const std::string &path, const std::vector<plot
     std::ofstream script(script_path);
     fmt::print(script,
                "set terminal svg size 900,{} dynamic\nset output '{}'\nset multiplot layout {},1\n"
-               "set grid\nset key left top\nset xlabel 'bytes'\n{}",
+               "set grid\nset key left top\n{}",
                430 * std::max<std::ptrdiff_t>(count, 1), path, std::max<std::ptrdiff_t>(count, 1),
                drawn.str());
   }

@@ -19,6 +19,7 @@ void write_csv(const results &r, const std::string &path);
 struct plot {
   std::string section, what, title, unit;
   bool logarithmic = true; // the figure; sizes always are
+  std::string sizes = "bytes";
 };
 // One below the other. With gnuplot, where it is installed; false otherwise.
 bool write_svg(const results &r, const std::string &path, const std::vector<plot> &plots);

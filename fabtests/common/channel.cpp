@@ -123,6 +123,7 @@ unique_fd listen_on(const std::string &host_and_port) {
   unique_fd fd(socket(list.first->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); // who is accepted inherits it
   if (bind(fd.get(), list.first->ai_addr, list.first->ai_addrlen) != 0 || listen(fd.get(), 64) != 0)
     fail(fmt::format("listening on {}: {}", host_and_port, std::strerror(errno)));
   return fd;

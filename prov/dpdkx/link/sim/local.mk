@@ -9,5 +9,7 @@ link_sim_sources = \
 	prov/dpdkx/link/sim/port.h \
 	prov/dpdkx/link/sim/profile.h \
 	prov/dpdkx/link/sim/random.h \
+	prov/dpdkx/link/sim/rx_queues.cpp \
+	prov/dpdkx/link/sim/rx_queues.h \
 	prov/dpdkx/link/sim/switch.cpp \
 	prov/dpdkx/link/sim/virtual_clock.h

@@ -25,6 +25,8 @@ struct Packet {
   Address from, to;
   std::uint32_t len = 0, capacity = 0;
   bool faults_done = false;
+  // Of the receiver's NIC, where it has queues.
+  std::uint32_t rx_queue = 0;
   std::uint16_t bulk_port = 0; // where it goes at `to`; 0: to the port itself
   PathEnd sender, receiver;    // lossless only
   std::byte *data = nullptr;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/link/sim/port.h"
 
+#include "dpdkx/link/sim/rx_queues.h"
+
 #include <algorithm>
 
 namespace dpdkx::link::sim {
@@ -41,8 +43,10 @@ void SimPort::detach() {
       remove_path(PathId(i));
   alive_ = false;
   nic_.port = nullptr;
-  for (Packet *p : arrived_)
+  for (Packet *p : arrived_) {
+    give_descriptor_back(*p);
     core_.pool.put(p);
+  }
   arrived_.clear();
   polled_ = 0;
 }
@@ -186,6 +190,22 @@ bool SimPort::reply_to(const Origin &to, std::span<const std::byte> bytes) {
   return false;
 }
 
+bool SimPort::has_room_for(Packet &p) {
+  RxQueues *const queues = nic_.profile.rx_queues.get();
+  if (!queues)
+    return arrived_.size() < nic_.profile.rx_ring;
+  Address to = p.to;
+  if (p.bulk_port != 0)
+    to.port = p.bulk_port;
+  p.rx_queue = queues->queue_of(p.from, to);
+  return queues->take(p.rx_queue);
+}
+
+void SimPort::give_descriptor_back(const Packet &p) {
+  if (RxQueues *const queues = nic_.profile.rx_queues.get(); queues && !traits_.lossless)
+    queues->give_back(p.rx_queue);
+}
+
 bool SimPort::deliver(Packet *p) {
   if (traits_.lossless) {
     if (behind(p->receiver) != this)
@@ -237,6 +257,7 @@ void SimPort::release(RxDatagram *datagrams, unsigned n) {
     if (behind(p->receiver) == this)
       --paths_[static_cast<std::size_t>(p->receiver.id)].to_poll;
     give_back(p->sender);
+    give_descriptor_back(*p);
     core_.pool.put(p);
     arrived_.pop_front();
   }

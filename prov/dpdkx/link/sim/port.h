@@ -35,8 +35,8 @@ public:
   PortCounters counters() const override;
 
   // For the network, under its mutex.
-  std::size_t waiting() const { return arrived_.size(); }
-  bool deliver(Packet *); // false: not ours any more, and not taken
+  bool has_room_for(Packet &); // in the ring, or the queue of the NIC, which it is given then
+  bool deliver(Packet *);      // false: not ours any more, and not taken
   void tell(PathEvent);
   void detach();                                // the end, as by SIGKILL
   static SimPort *behind(const PathEnd &);      // null: that path is no more
@@ -64,6 +64,7 @@ private:
   void forget_arrivals(const Path &closed, PathId);
   void send(Packet *, Path *);
   bool send_back(const Address &to, std::span<const std::byte>);
+  void give_descriptor_back(const Packet &);
   bool room(Path *);
 
   Network::Core &core_;

@@ -7,9 +7,12 @@
 #include "dpdkx/base/clock.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace dpdkx::link::sim {
+
+class RxQueues;
 
 // One port's cable to the switch, and the switch's port at its other end. A
 // datagram leaves its sender's ring at the rate of the sender's cable, waits at
@@ -28,6 +31,9 @@ struct Profile {
   // The port has a bulk port: what comes there waits in the switch in a queue of its own, as long
   // as the other, and takes that much longer. Not with `lossless`.
   std::optional<Duration> bulk_delay{};
+
+  // Of the NIC behind which the port is, instead of rx_ring. Not with `lossless`.
+  std::shared_ptr<RxQueues> rx_queues{};
 
   // Like the host link: lossless, ordered, connected; queue and rx_ring don't
   // count, tx_ring is what one path holds until it is released. Both ends of a

@@ -118,7 +118,7 @@ void Network::Core::at_port(Packet *p) {
     return drop(p, counters.cut_off);
   if (to.port == nullptr || (p->bulk_port != 0 && p->bulk_port != to.port->bulk_port()))
     return drop(p, counters.no_receiver);
-  if (!to.profile.lossless && to.port->waiting() >= to.profile.rx_ring)
+  if (!to.profile.lossless && !to.port->has_room_for(*p))
     return drop(p, counters.ring_full);
   if (!to.port->deliver(p))
     return drop(p, counters.no_receiver);
