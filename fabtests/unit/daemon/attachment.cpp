@@ -367,7 +367,7 @@ static void arm__answers_whether_there_is_something_to_do(void **) {
 static void packets__in_the_ring_are_acknowledged(void **) {
   Scene scene;
   const link::PathId id = scene.open_up();
-  assert_true(scene.rank.write(RecordKind::session, 0, 0, bytes_of(SessionTokens{11, 22})));
+  assert_true(scene.rank.write(RecordKind::session, 0, 0, bytes_of(SessionOfPath{11, 22, 0, {}})));
   wire::PacketHeader header;
   header.type = wire::PacketType::ack;
   header.token = wire::Token{22};

@@ -32,7 +32,7 @@ using namespace dpdkx;
 using namespace std::chrono_literals;
 using link::daemon::RecordHeader;
 using link::daemon::RecordKind;
-using link::daemon::SessionTokens;
+using link::daemon::SessionOfPath;
 using link::daemon::WireEvent;
 using link::daemon::WireOrigin;
 

@@ -153,7 +153,7 @@ static void session__is_told_with_its_tokens(void **) {
   scene.port->note_session(id, 11, 22);
   scene.port->flush();
   const Record record = scene.end.expect(RecordKind::session);
-  const auto tokens = record.as<SessionTokens>();
+  const auto tokens = record.as<SessionOfPath>();
   assert_int_equal(tokens.local, 11);
   assert_int_equal(tokens.peer, 22);
   assert_int_equal(record.header.generation, scene.generation(id));

@@ -29,7 +29,7 @@ static void daemon__that_goes_is_succeeded(void **) {
     opens += record.kind() == RecordKind::open;
     sessions += record.kind() == RecordKind::session;
     if (record.kind() == RecordKind::session)
-      assert_int_equal(record.as<SessionTokens>().local, 1);
+      assert_int_equal(record.as<SessionOfPath>().local, 1);
     else
       scene.end.event(record.header.path, record.header.generation, PathEventKind::up);
   }
@@ -157,7 +157,7 @@ static void path__that_was_up_and_fails_is_opened_again(void **) {
   assert_int_equal(told.size(), 2);
   assert_true(told[0].kind() == RecordKind::open);
   assert_true(told[1].kind() == RecordKind::session);
-  assert_int_equal(told[1].as<SessionTokens>().peer, 8);
+  assert_int_equal(told[1].as<SessionOfPath>().peer, 8);
 }
 
 static void path__opens_in_vain_while_there_is_no_daemon(void **) {

@@ -13,7 +13,7 @@ namespace dpdkx::daemon {
 
 using link::daemon::RecordHeader;
 using link::daemon::RecordKind;
-using link::daemon::SessionTokens;
+using link::daemon::SessionOfPath;
 using link::daemon::WireEvent;
 using link::daemon::WireOrigin;
 
@@ -112,7 +112,7 @@ bool Attachment::take_record(const std::byte *data, std::uint32_t len) {
   switch (static_cast<RecordKind>(header.kind)) {
   case RecordKind::data:
     if (Path *path = path_of(header))
-      return send(*path, header.path, data, len);
+      return send(*path, header, data, len);
     return true;
   case RecordKind::open:
     return open(header, data, len);
@@ -141,7 +141,8 @@ Attachment::Path *Attachment::path_of(const RecordHeader &header) {
   return open ? &path : nullptr;
 }
 
-bool Attachment::send(Path &path, std::uint32_t number, const std::byte *data, std::uint32_t len) {
+bool Attachment::send(Path &path, const RecordHeader &header, const std::byte *data,
+                      std::uint32_t len) {
   if (len > port_->traits().max_datagram) {
     malformed("a datagram that is larger than the device takes");
     return true;
@@ -150,13 +151,14 @@ bool Attachment::send(Path &path, std::uint32_t number, const std::byte *data, s
     ++status_.send_refused; // of a path that has been opened anew; lost, as on any wire
     return true;
   }
-  const link::TxRoom room = port_->reserve(path.port_path, len);
+  link::TxRoom room = port_->reserve(path.port_path, len);
+  room.bulk = header.bulk == 1;
   if (room.data == nullptr) {
     ++status_.send_refused;
     return ending_; // who has gone doesn't try again
   }
   std::memcpy(room.data, data, len);
-  acknowledger_.sent(number, {room.data, len});
+  acknowledger_.sent(header.path, {room.data, len});
   port_->commit(path.port_path, room, len);
   ++status_.to_network.packets;
   status_.to_network.bytes += len;
@@ -209,10 +211,11 @@ void Attachment::close(std::uint32_t number) {
 }
 
 void Attachment::note_session(std::uint32_t number, const std::byte *data, std::uint32_t len) {
-  SessionTokens tokens;
-  if (!link::daemon::take(data, len, tokens))
+  SessionOfPath session;
+  if (!link::daemon::take(data, len, session))
     return malformed("a session without tokens");
-  acknowledger_.session(number, wire::Token{tokens.local}, wire::Token{tokens.peer});
+  acknowledger_.session(number, wire::Token{session.local}, wire::Token{session.peer});
+  port_->set_bulk_port(paths_[number].port_path, session.peer_bulk_port);
 }
 
 void Attachment::reply(const std::byte *data, std::uint32_t len) {

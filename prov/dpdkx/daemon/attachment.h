@@ -57,7 +57,7 @@ private:
   // From the rank
   bool forward_out(unsigned budget);
   bool take_record(const std::byte *data, std::uint32_t len);
-  bool send(Path &, std::uint32_t number, const std::byte *data, std::uint32_t len);
+  bool send(Path &, const link::daemon::RecordHeader &, const std::byte *data, std::uint32_t len);
   bool open(const link::daemon::RecordHeader &, const std::byte *data, std::uint32_t len);
   void close(std::uint32_t number);
   void note_session(std::uint32_t number, const std::byte *data, std::uint32_t len);

@@ -132,6 +132,7 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
   link::PortOptions options;
   if (request.has_dscp)
     options.dscp = request.dscp;
+  options.bulk_port = request.bulk_port;
   std::unique_ptr<link::Port> port;
   int rc = slot.device->open_port(wanted, options, port, error);
   if (rc == -EADDRINUSE) {
@@ -144,6 +145,7 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
 
   link::daemon::Reply reply = link::daemon::make_reply(0);
   reply.max_datagram = port->traits().max_datagram;
+  reply.bulk_port = port->bulk_port();
   auto attachment = std::make_unique<Attachment>(
       config_, std::move(segment), std::move(guest.socket), std::move(process), guest.who, request,
       std::move(port), SystemClock::instance().now());

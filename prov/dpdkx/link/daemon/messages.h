@@ -34,9 +34,11 @@ struct Request {
   std::uint16_t port;  // not 0
   std::uint8_t has_dscp, dscp;
   std::uint32_t ring_bytes;
-  std::uint64_t start; // first position in both rings
+  std::uint64_t start;     // first position in both rings
+  std::uint16_t bulk_port; // that peers know already; 0: none
+  std::uint16_t zero[3];
 };
-static_assert(sizeof(Request) == 112);
+static_assert(sizeof(Request) == 120);
 
 struct Reply {
   char magic[8];
@@ -44,7 +46,9 @@ struct Reply {
   std::int32_t status;        // 0 or negative errno
   std::uint32_t count;        // entries, or bytes of text, that follow
   std::uint32_t max_datagram; // attach: of the device
-  char text[200];             // what is wrong
+  std::uint16_t bulk_port;    // attach: the rank's; 0: none
+  std::uint16_t zero;
+  char text[196]; // what is wrong
 };
 static_assert(sizeof(Reply) == 224);
 

@@ -34,7 +34,7 @@ int DaemonPort::open_path(const Address &peer, PathId &id) {
   Path &opened = path(id);
   opened.peer = peer;
   opened.state = Path::State::opening;
-  opened.tokens = {};
+  opened.session = {};
   try {
     notify(RecordKind::open, id);
   } catch (const std::bad_alloc &) {
@@ -64,11 +64,24 @@ void DaemonPort::close_path(PathId id) {
 void DaemonPort::note_session(PathId id, std::uint64_t local, std::uint64_t peer) {
   if (inherited())
     return;
-  path(id).tokens = {local, peer};
+  path(id).session.local = local;
+  path(id).session.peer = peer;
+  tell_session(id);
+}
+
+void DaemonPort::set_bulk_port(PathId id, std::uint16_t port) {
+  if (inherited() || path(id).session.peer_bulk_port == port)
+    return;
+  path(id).session.peer_bulk_port = port;
+  if (path(id).session.local != 0)
+    tell_session(id);
+}
+
+void DaemonPort::tell_session(PathId id) {
   try {
     notify(RecordKind::session, id);
   } catch (const std::bad_alloc &) {
-    // It won't acknowledge for this session: it needn't.
+    // It won't acknowledge for this session, nor use a bulk port: it needn't.
   }
 }
 
@@ -96,7 +109,7 @@ bool DaemonPort::send_notice(const Notice &notice) {
   if (stale && notice.kind != RecordKind::close)
     return true;
   const std::uint32_t body = notice.kind == RecordKind::open      ? sizeof(WireOrigin)
-                             : notice.kind == RecordKind::session ? sizeof(SessionTokens)
+                             : notice.kind == RecordKind::session ? sizeof(SessionOfPath)
                                                                   : 0;
   std::byte *const at = begin_record(notice.kind, notice.path, notice.generation, body);
   if (at == nullptr)
@@ -104,7 +117,7 @@ bool DaemonPort::send_notice(const Notice &notice) {
   if (notice.kind == RecordKind::open)
     put(at, wire_origin({about.peer, {}}));
   else if (notice.kind == RecordKind::session)
-    put(at, about.tokens);
+    put(at, about.session);
   end_record(body);
   return true;
 }
@@ -144,7 +157,10 @@ TxRoom DaemonPort::reserve(PathId id, std::uint32_t len) {
   return {data, len, nullptr};
 }
 
-void DaemonPort::commit(PathId, const TxRoom &, std::uint32_t len) {
+void DaemonPort::commit(PathId, const TxRoom &room, std::uint32_t len) {
+  if (room.bulk)
+    room.data[-static_cast<std::ptrdiff_t>(sizeof(RecordHeader)) +
+              static_cast<std::ptrdiff_t>(offsetof(RecordHeader, bulk))] = std::byte{1};
   end_record(len);
   ++counters_.tx_datagrams;
   counters_.tx_bytes += len;

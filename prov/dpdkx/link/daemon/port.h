@@ -29,9 +29,11 @@ public:
 
   const Traits &traits() const override { return traits_; }
   const Address &address() const override { return address_; }
+  std::uint16_t bulk_port() const override { return bulk_port_; }
 
   int open_path(const Address &peer, PathId &) override;
   void close_path(PathId) override;
+  void set_bulk_port(PathId, std::uint16_t) override;
   Address peer_address(PathId id) const override { return path(id).peer; }
 
   TxRoom reserve(PathId, std::uint32_t len) override;
@@ -68,7 +70,7 @@ private:
     Address peer;
     State state = State::closed;
     std::uint16_t generation = 0;
-    SessionTokens tokens{};
+    SessionOfPath session{};
   };
 
   // A record that tells the daemon of a path, waiting for room in the ring. Data go behind it.
@@ -91,6 +93,7 @@ private:
   void take_event(const RecordHeader &, const std::byte *data, std::uint32_t len);
   void fail(PathId, int error);
   void notify(RecordKind, PathId);
+  void tell_session(PathId);
   [[gnu::cold]] bool send_notices(); // false: some are left
   bool send_notice(const Notice &);
   static Origin origin_in(const RxDatagram &);
@@ -115,6 +118,7 @@ private:
   const std::optional<std::uint8_t> dscp_;
   const std::uint32_t generation_;
   Traits traits_;
+  std::uint16_t bulk_port_ = 0;
   State state_ = State::lost;
   bool dirty_ = false;      // records that the daemon may have to be woken for
   bool unreleased_ = false; // records read and not given back

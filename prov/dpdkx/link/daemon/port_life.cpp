@@ -69,6 +69,7 @@ int DaemonPort::start(std::string &error) {
   if (const int rc = receive_reply(options_.socket, next_.socket, reply, error, daemon_patience))
     return rc;
   traits_.max_datagram = reply.max_datagram;
+  bulk_port_ = reply.bulk_port;
   adopt_next();
   return 0;
 }
@@ -96,6 +97,7 @@ int DaemonPort::ask_to_attach(std::string &error) {
     request.dscp = dscp_.value_or(0);
     request.ring_bytes = options_.ring_bytes;
     request.start = start;
+    request.bulk_port = bulk_port_;
     rc = host::send_with_memory(next_.socket, std::as_bytes(std::span(&request, 1)), memfd);
   }
   if (rc != 0)
@@ -134,7 +136,7 @@ void DaemonPort::adopt_next() {
 // A path that the daemon doesn't know, or not any more.
 void DaemonPort::tell_of(PathId id) {
   notify(RecordKind::open, id);
-  if (path(id).tokens.local != 0)
+  if (path(id).session.local != 0)
     notify(RecordKind::session, id);
 }
 

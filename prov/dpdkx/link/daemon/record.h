@@ -23,13 +23,13 @@ enum class RecordKind : std::uint8_t {
   reply = 3,    // to the daemon: WireOrigin, a datagram that goes back there
   open = 4,     // to the daemon: WireOrigin, of which the source is the peer
   close = 5,    // to the daemon
-  session = 6,  // to the daemon: SessionTokens
+  session = 6,  // to the daemon: SessionOfPath
   event = 7,    // to the rank: WireEvent
 };
 
 struct RecordHeader {
   std::uint8_t kind; // RecordKind
-  std::uint8_t zero;
+  std::uint8_t bulk; // data, to the daemon: 1: to the peer's bulk port
   std::uint16_t generation;
   std::uint32_t path;
 };
@@ -42,8 +42,10 @@ struct WireOrigin {
 };
 static_assert(sizeof(WireOrigin) == 24);
 
-struct SessionTokens {
-  std::uint64_t local, peer; // the rank's, and its peer's
+struct SessionOfPath {
+  std::uint64_t local, peer;    // the rank's, and its peer's
+  std::uint16_t peer_bulk_port; // 0: none
+  std::uint16_t zero[3];
 };
 
 struct WireEvent {

@@ -167,6 +167,11 @@ void EthdevDevice::forget(const EthdevPort &port, std::uint16_t number) {
 // With a number from the end of the range, where endpoints that take the first free one come last.
 void EthdevDevice::open_bulk(EthdevPort &port, const PortOptions &options) {
   std::lock_guard lock(steering_lock_);
+  if (options.bulk_port != 0 && reserve_bulk(port, options.bulk_port)) {
+    port.queue_ = steering_->claim(options.bulk_port);
+    look_at_queues_in_use();
+    return;
+  }
   if (!steering_->active())
     return;
   for (unsigned number = options.last; number >= std::max<unsigned>(options.first, 1); --number) {

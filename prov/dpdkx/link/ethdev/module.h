@@ -94,6 +94,7 @@ struct DeviceQueue {
 struct PortOptions {
   std::uint16_t first = 49152, last = 65535; // the range for ports that are chosen
   std::optional<std::uint8_t> dscp{};        // of its packets; none: the device's
+  std::uint16_t bulk_port = 0; // one that peers know already: kept, with a queue of its own or not
 };
 
 // One per process and device, shared by all who open it; it ends with its last
