@@ -4,6 +4,7 @@
 // understood is encoded to the same bytes again.
 #include "dpdkx/wire/handshake.h"
 #include "dpdkx/wire/packet.h"
+#include "dpdkx/wire/probe.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -140,6 +141,7 @@ void body(PacketType type, std::uint8_t flags, std::span<const std::byte> in) {
   Hello hello;
   Challenge challenge;
   Reset reset;
+  Probe probe;
   switch (type) {
   case PacketType::data:
   case PacketType::datagram:
@@ -155,7 +157,7 @@ void body(PacketType type, std::uint8_t flags, std::span<const std::byte> in) {
   case PacketType::welcome:
     if (decode(in, hello)) {
       hello.padding = 0;
-      require_same(copy(in), encoded(hello, hello_size), {104, 105, 106, 107, 108, 109, 110, 111});
+      require_same(copy(in), encoded(hello, hello_size), {106, 107, 108, 109, 110, 111});
     }
     break;
   case PacketType::challenge:
@@ -165,6 +167,13 @@ void body(PacketType type, std::uint8_t flags, std::span<const std::byte> in) {
   case PacketType::reset:
     if (decode(in, reset))
       require_same(copy(in), encoded(reset, reset_size), {});
+    break;
+  case PacketType::probe:
+    if (decode(in, probe)) {
+      require(probe.padding <= in.size() - probe_size);
+      probe.padding = 0;
+      require_same(copy(in), encoded(probe, probe_size), {14, 15, 44, 45, 46, 47});
+    }
     break;
   }
 }

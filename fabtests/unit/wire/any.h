@@ -5,6 +5,7 @@
 
 #include "dpdkx/wire/handshake.h"
 #include "dpdkx/wire/packet.h"
+#include "dpdkx/wire/probe.h"
 
 #include <algorithm>
 #include <rapidcheck.h>
@@ -24,7 +25,7 @@ template <class T> T below(T n) { return *rc::gen::inRange<T>(0, n); }
 
 inline wire::PacketHeader header() {
   wire::PacketHeader h;
-  h.type = static_cast<wire::PacketType>(1 + below(9));
+  h.type = static_cast<wire::PacketType>(1 + below(10));
   h.flags = bits(wire::packet_flag::known);
   h.checksum = u32();
   h.token = wire::Token{u64()};
@@ -223,6 +224,21 @@ inline wire::Challenge challenge() {
   c.max_datagram = std::max(u32(), wire::min_datagram);
   c.key = bytes<16>();
   return c;
+}
+
+inline wire::Probe probe() {
+  wire::Probe p;
+  p.version_min = bits(0x7f);
+  p.version_max = static_cast<std::uint8_t>(p.version_min + bits(0x7f));
+  p.kind = *rc::gen::element(wire::ProbeKind::question, wire::ProbeKind::answer);
+  p.role = static_cast<wire::ProbeRole>(bits(0xff));
+  p.sequence = u32(), p.length = u32();
+  p.answer_port = u16();
+  p.asker = u64(), p.cookie = u64(), p.key = u64();
+  p.asked = u32(), p.heard = u32();
+  p.max_datagram = std::max(u32(), wire::min_datagram);
+  p.padding = *rc::gen::element<std::uint32_t>(0, 4, 8, 100, 1392, 8892);
+  return p;
 }
 
 } // namespace any

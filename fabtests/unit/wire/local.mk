@@ -7,4 +7,5 @@ unit_wire_sources = \
 	fabtests/unit/wire/packet_connection.cpp \
 	fabtests/unit/wire/packet_counter.cpp \
 	fabtests/unit/wire/packet_rma.cpp \
+	fabtests/unit/wire/probe.cpp \
 	fabtests/unit/wire/protocol.cpp

@@ -130,7 +130,7 @@ void header__refuses_other_versions_types_flags(void **) {
   assert_false(with(0, protocol_version + 1));
   assert_false(with(0, 0));
   for (int type = 0; type < 256; ++type)
-    assert_int_equal(with(1, type), type >= 1 && type <= 9);
+    assert_int_equal(with(1, type), type >= 1 && type <= 10);
   for (int flags = 0; flags < 256; ++flags)
     assert_int_equal(with(2, flags), (flags & ~31) == 0);
   assert_true(with(3, 0xff) && with(20, 0xff)); // reserved: ignored

@@ -5,6 +5,7 @@
 // for; and every type and flag has the value of its enumerator.
 #include "dpdkx/wire/handshake.h"
 #include "dpdkx/wire/packet.h"
+#include "dpdkx/wire/probe.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -331,6 +332,26 @@ void handshake__is_as_written(void **) {
                     {"incarnation", [](auto &x) { x.incarnation = Incarnation{all64}; }}}});
 }
 
+void probe__is_as_written(void **) {
+  Probe p;
+  p.kind = ProbeKind{0}, p.role = ProbeRole{0};
+  check<Probe>(read_tables(), {"Probe",
+                               p,
+                               {{"version_min", [](auto &x) { x.version_min = all8; }},
+                                {"version_max", [](auto &x) { x.version_max = all8; }},
+                                {"kind", [](auto &x) { x.kind = ProbeKind{all8}; }},
+                                {"role", [](auto &x) { x.role = ProbeRole{all8}; }},
+                                {"sequence", [](auto &x) { x.sequence = all32; }},
+                                {"length", [](auto &x) { x.length = all32; }},
+                                {"answer_port", [](auto &x) { x.answer_port = all16; }},
+                                {"asker", [](auto &x) { x.asker = all64; }},
+                                {"cookie", [](auto &x) { x.cookie = all64; }},
+                                {"asked", [](auto &x) { x.asked = all32; }},
+                                {"heard", [](auto &x) { x.heard = all32; }},
+                                {"max_datagram", [](auto &x) { x.max_datagram = all32; }},
+                                {"key", [](auto &x) { x.key = all64; }}}});
+}
+
 void check_values(const char *heading, const std::map<std::string, int> &values) {
   const Tables t = read_tables();
   assert_int_equal(t.count(heading), 1);
@@ -352,7 +373,8 @@ void types_and_flags__are_as_written(void **) {
                                 {"welcome", packet(PacketType::welcome)},
                                 {"reset", packet(PacketType::reset)},
                                 {"bye", packet(PacketType::bye)},
-                                {"datagram", packet(PacketType::datagram)}});
+                                {"datagram", packet(PacketType::datagram)},
+                                {"probe", packet(PacketType::probe)}});
   check_values("Packet flags", {{"ack_block", packet_flag::ack_block},
                                 {"checksummed", packet_flag::checksummed},
                                 {"ack_now", packet_flag::ack_now},
@@ -403,6 +425,7 @@ void constants__are_those_of_the_text(void **) {
   assert_int_equal(hello_size, 112);
   assert_int_equal(challenge_size, 72);
   assert_int_equal(reset_size, 16);
+  assert_int_equal(probe_size, 56);
 }
 
 const CMUnitTest cases[] = {
@@ -414,6 +437,7 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(add_frame__is_as_written),
     cmocka_unit_test(connection_frame__is_as_written),
     cmocka_unit_test(handshake__is_as_written),
+    cmocka_unit_test(probe__is_as_written),
     cmocka_unit_test(types_and_flags__are_as_written),
     cmocka_unit_test(constants__are_those_of_the_text),
 };

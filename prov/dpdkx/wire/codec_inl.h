@@ -68,7 +68,7 @@ inline std::optional<PacketHeader> decode_header(std::span<const std::byte> &in)
   h.checksum = bytes::get<std::uint32_t>(p + 4);
   h.token = bytes::get<Token>(p + 8);
   bytes::get_into(p + 16, h.pn);
-  if (h.version != protocol_version || h.type < PacketType::data || h.type > PacketType::datagram ||
+  if (h.version != protocol_version || h.type < PacketType::data || h.type > PacketType::probe ||
       (h.flags & ~packet_flag::known) != 0)
     return std::nullopt;
   in = in.subspan(packet_header_size);

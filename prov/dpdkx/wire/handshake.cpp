@@ -5,36 +5,6 @@
 
 namespace dpdkx::wire {
 
-namespace {
-
-std::byte *put_padding(std::byte *out, std::uint32_t padding) {
-  if (padding < extension_head_size)
-    return out;
-  bytes::put(out, extension::padding);
-  bytes::put(out + 2, static_cast<std::uint16_t>(padding - extension_head_size));
-  std::memset(out + extension_head_size, 0, padding - extension_head_size);
-  return out + padding;
-}
-
-// Walks the extensions behind a fixed part; tells how much of it was padding.
-bool skip_extensions(std::span<const std::byte> in, std::uint32_t &padding) {
-  padding = 0;
-  while (!in.empty()) {
-    if (in.size() < extension_head_size)
-      return false;
-    const auto type = bytes::get<std::uint16_t>(in.data());
-    const std::size_t size = extension_head_size + bytes::get<std::uint16_t>(in.data() + 2);
-    if (in.size() < size)
-      return false;
-    if (type == extension::padding)
-      padding += static_cast<std::uint32_t>(size);
-    in = in.subspan(size);
-  }
-  return true;
-}
-
-} // namespace
-
 std::byte *encode(std::byte *out, const Hello &h) {
   std::memset(out, 0, hello_size);
   bytes::put(out + 0, h.version_min);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dpdkx/base/address.h"
+#include "dpdkx/wire/extensions.h" // IWYU pragma: export
 #include "dpdkx/wire/packet.h"
 
 namespace dpdkx::wire {
@@ -66,14 +67,9 @@ struct Reset {
 inline constexpr std::size_t hello_size = 112; // without extensions and padding
 inline constexpr std::size_t challenge_size = 72;
 inline constexpr std::size_t reset_size = 16;
-inline constexpr std::size_t extension_head_size = 4;
 
-namespace extension {
-inline constexpr std::uint16_t padding = 0;
-}
-
-// Bodies carry, behind the fixed part, extensions {u16 type, u16 length, bytes}
-// that a receiver skips when it doesn't know them; hello's `padding` is one.
+// Bodies carry, behind the fixed part, extensions that a receiver skips when it
+// doesn't know them; hello's `padding` is one.
 // Encoders return the end of what they wrote; decoders take the whole body and
 // answer false when it is malformed.
 std::byte *encode(std::byte *out, const Hello &);

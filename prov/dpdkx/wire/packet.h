@@ -27,6 +27,7 @@ enum class PacketType : std::uint8_t {
   reset = 7,     // "no session has that token", body: Reset
   bye = 8,       // the session ends; body: ack block
   datagram = 9,  // without a session; body: one message frame
+  probe = 10,    // does anything come through? body: Probe
 };
 
 namespace packet_flag {
