@@ -2,7 +2,10 @@
 //
 // A long cable: what comes in at one interface goes out at the other a fixed time later, both ways,
 // in order. Sleeps between frames.
-//   relay --delay MICROSECONDS INTERFACE INTERFACE
+//   relay [--delay MICROSECONDS] [--largest BYTES] [--loses there|back|unasked] INTERFACE INTERFACE
+// A faulty one loses IP packets that are longer, or UDP in one direction: from the first interface
+// to the second (there), from the second to the first (back), or of the latter what no earlier
+// packet there is answered by (unasked), as a firewall does that lets answers in.
 // Prints a line when it forwards; ends by SIGTERM or SIGINT.
 #include "common/channel.h"
 
@@ -13,8 +16,10 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -132,16 +137,49 @@ void end_of_cable::send(const frame &f) const {
     fail_errno(fmt::format("sending {} bytes to {}", f.data.size(), interface_));
 }
 
+// What is wrong with the cable.
+class faults {
+public:
+  faults(std::size_t largest, const std::string &loses) : largest_(largest), loses_(loses) {}
+
+  bool loses(const frame &f, bool back) {
+    constexpr std::size_t ip_at = offload_header + ETH_HLEN;
+    if (f.data.size() <= ip_at)
+      return false;
+    const std::size_t length = f.data.size() - ip_at;
+    const auto byte = [&](std::size_t i) {
+      return i < length ? std::to_integer<unsigned>(f.data[ip_at + i]) : 0;
+    };
+    if (largest_ != 0 && length > largest_)
+      return true;
+    constexpr unsigned udp = 17, header = 20;
+    if (loses_.empty() || byte(0) != 0x45 || byte(9) != udp)
+      return false;
+    const unsigned source = byte(header) << 8 | byte(header + 1);
+    const unsigned destination = byte(header + 2) << 8 | byte(header + 3);
+    if (loses_ != "unasked")
+      return back == (loses_ == "back");
+    if (!back)
+      asked_.insert({source, destination});
+    return back && asked_.count({destination, source}) == 0;
+  }
+
+private:
+  const std::size_t largest_; // 0: no limit
+  const std::string loses_;
+  std::set<std::pair<unsigned, unsigned>> asked_; // ports
+};
+
 // One way of the cable.
 class direction {
 public:
-  direction(end_of_cable &from, end_of_cable &to, nanoseconds delay)
-      : from_(from), to_(to), delay_(delay) {}
+  direction(end_of_cable &from, end_of_cable &to, nanoseconds delay, faults &wrong, bool back)
+      : from_(from), to_(to), delay_(delay), wrong_(wrong), back_(back) {}
 
   void take_in() {
     frame f;
     while (from_.receive(delay_, f)) {
-      if (bytes_ + f.data.size() > most_bytes)
+      if (bytes_ + f.data.size() > most_bytes || wrong_.loses(f, back_))
         continue;
       bytes_ += f.data.size();
       frames_.push_back(std::move(f));
@@ -162,6 +200,8 @@ public:
 private:
   end_of_cable &from_, &to_;
   nanoseconds delay_;
+  faults &wrong_;
+  const bool back_;
   std::deque<frame> frames_;
   std::size_t bytes_ = 0;
 };
@@ -195,9 +235,9 @@ unique_fd end_signals() {
   return unique_fd(signalfd(-1, &set, SFD_CLOEXEC));
 }
 
-void run(const std::vector<std::string> &interfaces, nanoseconds delay) {
+void run(const std::vector<std::string> &interfaces, nanoseconds delay, faults wrong) {
   end_of_cable a(interfaces[0]), b(interfaces[1]);
-  direction there(a, b, delay), back(b, a, delay);
+  direction there(a, b, delay, wrong, false), back(b, a, delay, wrong, true);
   const unique_fd timer(timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC));
   const unique_fd signals = end_signals();
   if (!timer || !signals)
@@ -229,12 +269,17 @@ void run(const std::vector<std::string> &interfaces, nanoseconds delay) {
 int main(int argc, char **argv) {
   CLI::App app("Forwards frames between two interfaces, each a fixed time after it came.");
   unsigned delay = 1000;
+  std::size_t largest = 0;
+  std::string loses;
   std::vector<std::string> interfaces;
   app.add_option("--delay", delay, "microseconds each way")->check(CLI::Range(0, 1'000'000));
+  app.add_option("--largest", largest, "longer IP packets get lost");
+  app.add_option("--loses", loses, "UDP over IPv4 that gets lost")
+      ->check(CLI::IsMember({"there", "back", "unasked"}));
   app.add_option("interfaces", interfaces, "two interfaces")->required()->expected(2);
   CLI11_PARSE(app, argc, argv);
   try {
-    run(interfaces, std::chrono::microseconds(delay));
+    run(interfaces, std::chrono::microseconds(delay), faults(largest, loses));
   } catch (const std::exception &e) {
     fmt::print(stderr, "relay: {}\n", e.what());
     return 1;

@@ -218,6 +218,12 @@ functional_scripts = fabtests/functional/run fabtests/functional/run-containers 
 	fabtests/functional/run-dpdkxd fabtests/functional/run-hosts
 dist_check_SCRIPTS += $(functional_scripts)
 TESTS += $(functional_scripts)
+if ENABLE_DAEMON
+dist_check_SCRIPTS += fabtests/functional/run-check
+TESTS += fabtests/functional/run-check
+else
+EXTRA_DIST += fabtests/functional/run-check
+endif
 # check-tsan has of them those that call from several threads, or let the
 # provider have one of its own.
 functional_tsan = chains cntr deferred eq progress threads wait wait_set

@@ -11,6 +11,7 @@ include fabtests/unit/link_host/local.mk
 include fabtests/unit/link_sim/local.mk
 include fabtests/unit/link_daemon/local.mk
 include fabtests/unit/net/local.mk
+include fabtests/unit/check/local.mk
 include fabtests/unit/engine/local.mk
 include fabtests/unit/face/local.mk
 include fabtests/unit/link_ethdev/local.mk
@@ -33,6 +34,7 @@ unit_programs = \
 	fabtests/unit/test_link_sim \
 	fabtests/unit/test_link_daemon \
 	fabtests/unit/test_net \
+	fabtests/unit/test_check \
 	fabtests/unit/test_engine \
 	fabtests/unit/test_face
 
@@ -75,6 +77,10 @@ fabtests_unit_test_link_daemon_LDADD = $(link_daemon_libs) $(unit_libs)
 fabtests_unit_test_net_SOURCES = $(unit_common) $(unit_net_sources)
 fabtests_unit_test_net_CPPFLAGS = $(unit_cppflags)
 fabtests_unit_test_net_LDADD = $(net_libs) $(unit_libs)
+
+fabtests_unit_test_check_SOURCES = $(unit_common) $(unit_check_sources)
+fabtests_unit_test_check_CPPFLAGS = $(unit_cppflags)
+fabtests_unit_test_check_LDADD = $(check_libs) liblink_sim.la $(unit_libs)
 
 fabtests_unit_test_engine_SOURCES = $(unit_common) $(unit_engine_sources)
 fabtests_unit_test_engine_CPPFLAGS = $(unit_cppflags)
