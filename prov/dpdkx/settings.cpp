@@ -290,6 +290,13 @@ constexpr Setting table[] = {
      "10s",
      "how long fi_close waits, and a connection after fi_shutdown, for what was sent to arrive",
      time_to<&Settings::engine, &engine::Config::linger>},
+    {"check",
+     SettingKind::yes_no,
+     {},
+     "no",
+     "ask a peer that can't be reached over a device what comes through, and tell the cause with "
+     "the failure",
+     number_to<&Settings::engine, &engine::Config::check>},
     {"listen_backlog",
      SettingKind::number,
      {1, 1u << 20},

@@ -13,6 +13,7 @@ unit_engine_sources = \
 	fabtests/unit/engine/lab.cpp \
 	fabtests/unit/engine/lab.h \
 	fabtests/unit/engine/no_memory.cpp \
+	fabtests/unit/engine/probe.cpp \
 	fabtests/unit/engine/receive.cpp \
 	fabtests/unit/engine/restart.cpp \
 	fabtests/unit/engine/service.cpp \

@@ -58,6 +58,7 @@ static void settings__defaults_are_those_of_the_rooms_below(void **) {
   assert_int_equal(settings.engine.unexpected_peer, config.unexpected_peer);
   assert_true(settings.engine.connect_timeout == config.connect_timeout);
   assert_true(settings.engine.linger == config.linger);
+  assert_int_equal(settings.engine.check, config.check);
   assert_true(settings.engine.session.peer_timeout == config.session.peer_timeout);
   assert_int_equal(settings.engine.session.window, config.session.window);
   assert_int_equal(settings.host.ring_bytes, host.ring_bytes);

@@ -39,6 +39,9 @@ struct Config {
 
   bool datagrams = false; // of type FI_EP_DGRAM: see datagram.cpp
 
+  // A peer that a session can't be set up with is asked what comes through.
+  bool check = false;
+
   std::uint64_t seed = 0; // not 0: tokens and secrets are reproducible (simulation)
 };
 

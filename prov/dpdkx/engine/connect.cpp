@@ -466,6 +466,7 @@ void Endpoint::Impl::after_handshake(Conn &c) {
     send_control(c); // the welcome goes before any data
   if (c.session.proven() && !c.opened && c.path_up) {
     c.opened = true;
+    end_inquiry(c);
     lossy_conns_ += !c.lossless;
     c.port->note_session(c.path, static_cast<std::uint64_t>(c.session.local_token()),
                          static_cast<std::uint64_t>(c.session.peer_token()));

@@ -27,7 +27,8 @@ Config with_ports(Config c, const Links &links) {
 
 Endpoint::Impl::Impl(const Config &config, const Clock &clock, const Address &self, Links links,
                      const AddressBook &book, const op::Completers &completers)
-    : config_(with_ports(config, links)), clock_(clock), self_(self),
+    : responder_({.key = wire::probe_key(config.session.key), .seed = config.seed}),
+      config_(with_ports(config, links)), clock_(clock), self_(self),
       is_own_address_(links.is_own_address), book_(book),
       gate_(config_.seed ? session::Gate(config_.session, self, config_.seed)
                          : session::Gate(config_.session, self)),

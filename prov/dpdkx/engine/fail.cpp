@@ -43,14 +43,15 @@ void Endpoint::Impl::bury(Conn &c) {
     next = p->next;
     give_packet(static_cast<Packet *>(p));
   }
-  if (!closed_ && c.traffic && c.traffic->waits())
-    log(LogLevel::warn, [&c] {
+  if (!closed_ && ((c.traffic && c.traffic->waits()) || asks_about(c)))
+    log(LogLevel::warn, [&] {
       return "peer " + to_string(c.address) +
              " is lost, and what was under way with it: " + std::strerror(c.error) +
              (c.error == EMSGSIZE ? "; the path has come to swallow large "
                                     "datagrams: set FI_DPDKX_MTU to what it carries"
-                                  : "");
+                                  : cause(c));
     });
+  end_inquiry(c);
   if (closed_)
     messenger_.abandon(c);
   else

@@ -2,12 +2,13 @@
 //
 // The structures of an endpoint's engine. Split by concern over: turn.cpp (the
 // loop), receive.cpp (datagrams in), transmit.cpp (packets out), connect.cpp
-// (paths and sessions come up), fail.cpp (and go), connection.cpp (endpoints with
-// one peer, and those that listen), service.cpp (standing in for
+// (paths and sessions come up), fail.cpp (and go), probe.cpp (what gets through), connection.cpp
+// (endpoints with one peer, and those that listen), service.cpp (standing in for
 // an application that computes), endpoint.cpp (what others call).
 #pragma once
 
 #include "dpdkx/base/log.h"
+#include "dpdkx/check/responder.h"
 #include "dpdkx/engine/address_table.h"
 #include "dpdkx/engine/conn_table.h"
 #include "dpdkx/engine/endpoint.h"
@@ -162,6 +163,20 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   bool join(Conn &alias);
   bool take_path(Conn &, Attachment &, const link::RxDatagram &);
   static void take_bulk_port(const Conn &, const wire::Hello &);
+
+  // --- probe.cpp
+  struct Inquiry;
+  struct InquiryDeleter {
+    void operator()(Inquiry *) const;
+  };
+  [[gnu::cold]] void on_probe(Attachment &, const link::RxDatagram &, std::span<const std::byte>);
+  [[gnu::cold]] void inquire(Conn &);
+  bool asks_about(const Conn &) const;
+  Time inquiry_due(const Conn &) const;
+  std::string cause(const Conn &) const;
+  void end_inquiry(const Conn &);
+  check::Responder responder_;
+  std::unique_ptr<Inquiry, InquiryDeleter> inquiry_; // null: nothing is asked
 
   // --- datagram.cpp
   ssize_t send_datagram(const op::SendRequest &);

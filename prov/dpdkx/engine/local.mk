@@ -10,6 +10,7 @@ engine_sources = \
 	prov/dpdkx/engine/endpoint.h \
 	prov/dpdkx/engine/fail.cpp \
 	prov/dpdkx/engine/impl.h \
+	prov/dpdkx/engine/probe.cpp \
 	prov/dpdkx/engine/receive.cpp \
 	prov/dpdkx/engine/service.cpp \
 	prov/dpdkx/engine/timers.h \

@@ -65,7 +65,7 @@ void Endpoint::Impl::on_datagram(Attachment &a, const link::RxDatagram &d) {
 void Endpoint::Impl::on_handshake(Attachment &a, const link::RxDatagram &d,
                                   const wire::PacketHeader &h, std::span<const std::byte> body) {
   if (config_.datagrams && h.type != wire::PacketType::hello &&
-      h.type != wire::PacketType::datagram)
+      h.type != wire::PacketType::datagram && h.type != wire::PacketType::probe)
     return;
   switch (h.type) {
   case wire::PacketType::datagram:
@@ -82,6 +82,9 @@ void Endpoint::Impl::on_handshake(Attachment &a, const link::RxDatagram &d,
     return;
   case wire::PacketType::reset:
     on_reset(a, d, body);
+    return;
+  case wire::PacketType::probe:
+    on_probe(a, d, body);
     return;
   case wire::PacketType::data:
   case wire::PacketType::ack:

@@ -98,6 +98,8 @@ void Endpoint::Impl::on_time(Conn &c) {
   }
   if (c.path_up)
     send_control(c);
+  if (config_.check && !c.opened) [[unlikely]]
+    inquire(c);
   resend(c);
   if (c.session.probe_due(now_)) {
     c.probe = true;
@@ -113,7 +115,7 @@ Time Endpoint::Impl::due(const Conn &c) const {
   if (c.lossless && c.opened)
     return give_up_at; // death is the link's to tell, and nothing else is timed
   return std::min({c.session.deadline(), c.dialling ? dialling_.at(&c).retry_at : never, give_up_at,
-                   done_with_at(c)});
+                   done_with_at(c), inquiry_due(c)});
 }
 
 // Sessions whose operations found no room, or have become ready.

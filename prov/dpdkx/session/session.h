@@ -56,6 +56,8 @@ public:
   bool proven() const { return established() && !unproven_; }
   // Negative errno once dead: -ETIMEDOUT, -ECONNRESET, -EPROTONOSUPPORT, -EKEYREJECTED, ...
   int error() const { return -static_cast<int>(error_); }
+  // For how long the handshake under way has been tried; none: zero.
+  Duration asked_for(Time now) const;
   wire::Token local_token() const { return local_token_; }
   wire::Token peer_token() const { return peer_token_; }
   wire::Incarnation peer_incarnation() const { return peer_incarnation_; }

@@ -44,6 +44,10 @@ wire::Incarnation Session::met() const {
   return handshake_ != nullptr ? handshake_->peer() : wire::Incarnation::none;
 }
 
+Duration Session::asked_for(Time now) const {
+  return asking() ? now - handshake_->started_at() : Duration::zero();
+}
+
 bool Session::asking() const {
   return handshake_ != nullptr && handshake_->step() != Handshake::Step::resting;
 }
