@@ -78,7 +78,7 @@ public:
     std::string error;
     if (!read_options(given, {}, options, error))
       fail_msg("%s", error.c_str());
-    return check(options, host_);
+    return daemon::check(options, host_);
   }
 
   net::SysfsTree tree;

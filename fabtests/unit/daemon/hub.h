@@ -96,7 +96,9 @@ private:
     Address source(const link::RxDatagram &d) const override {
       return static_cast<const Arrival *>(d.handle)->from;
     }
-    void reply(const link::RxDatagram &, std::span<const std::byte>) override {}
+    void reply(const link::RxDatagram &to, std::span<const std::byte> bytes) override {
+      reply_to({source(to), {}}, bytes);
+    }
     bool origin(const link::RxDatagram &d, link::Origin &out) const override {
       out.source = source(d);
       return true;

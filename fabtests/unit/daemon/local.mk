@@ -23,6 +23,7 @@ unit_dpdkxd_sources = \
 unit_daemon_sources = \
 	fabtests/unit/daemon/acknowledger.cpp \
 	fabtests/unit/daemon/attachment.cpp \
+	fabtests/unit/daemon/check_port.cpp \
 	fabtests/unit/daemon/daemon.cpp \
 	fabtests/unit/daemon/fakes.h \
 	fabtests/unit/daemon/hub.h \

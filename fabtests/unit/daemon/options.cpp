@@ -48,6 +48,7 @@ static void options__presets_are_the_defaults_of_config(void **) {
   expect_equal(options.config.socket, preset.socket.c_str());
   assert_int_equal(options.config.max_ranks, preset.max_ranks);
   assert_int_equal(options.config.max_ring, preset.max_ring);
+  assert_int_equal(options.config.check_port, preset.check_port);
   assert_int_equal(options.config.processor, preset.processor);
   assert_true(options.config.sleep_after == preset.sleep_after);
   assert_true(options.config.blind_poll == preset.blind_poll);
@@ -84,6 +85,7 @@ static void options__values_arrive(void **) {
                                 {"socket", "/run/dpdkx/s"},
                                 {"max-ranks", "7"},
                                 {"max-ring", "1MiB"},
+                                {"check-port", "5000"},
                                 {"sleep-after", "0"},
                                 {"blind-poll", "1ms"},
                                 {"acknowledge-after", "50us"},
@@ -112,6 +114,7 @@ static void options__values_arrive(void **) {
   expect_equal(config.socket, "/run/dpdkx/s");
   assert_int_equal(config.max_ranks, 7);
   assert_int_equal(config.max_ring, 1 << 20);
+  assert_int_equal(config.check_port, 5000);
   assert_true(config.sleep_after == Duration::zero());
   assert_true(config.blind_poll == std::chrono::milliseconds(1));
   assert_true(config.acknowledge_after == std::chrono::microseconds(50));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dpdkx/base/clock.h"
+#include "dpdkx/check/responder.h"
 #include "dpdkx/link/ethdev/module.h"
 
 #include <chrono>
@@ -24,6 +25,9 @@ struct Config {
 
   // Where ranks find it: an abstract socket of this network namespace, "@name", or a path.
   std::string socket = "@dpdkxd";
+
+  // Where probes of dpdkx-check(8) are answered on each device; 0: nowhere.
+  std::uint16_t check_port = check::default_port;
 
   std::uint32_t max_ranks = 1024;     // endpoints at once, of all users
   std::uint32_t max_ring = 16u << 20; // bytes of shared memory each way that an endpoint may bring

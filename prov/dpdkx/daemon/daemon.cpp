@@ -82,6 +82,8 @@ int Daemon::start(std::string &error) {
     DeviceSlot slot;
     if (const int rc = surroundings_.open_device(device, slot.device, error))
       return rc;
+    if (const int rc = open_check_port(slot, error))
+      return rc;
     infos_.push_back(slot.device->info());
     devices_.push_back(std::move(slot));
   }
@@ -91,6 +93,24 @@ int Daemon::start(std::string &error) {
     error = std::string("epoll_ctl: ") + std::strerror(-rc);
     return rc;
   }
+  return 0;
+}
+
+int Daemon::open_check_port(DeviceSlot &slot, std::string &error) {
+  if (config_.check_port == 0)
+    return 0;
+  std::unique_ptr<link::Port> port;
+  const Address wanted = slot.device->info().address.address.with_port(config_.check_port);
+  if (const int rc = slot.device->open_port(wanted, {}, port, error)) {
+    error = "check-port: " + std::to_string(config_.check_port) + ": " + error;
+    if (rc != -EADDRINUSE)
+      return rc;
+    log(LogLevel::warn, [&] { return error + "; dpdkx-check is not answered here"; });
+    return 0;
+  }
+  if (const int fd = port->wait_fd(); fd >= 0)
+    watch(sleep_epoll_, fd, 0);
+  slot.check_port = std::make_unique<CheckPort>(std::move(port));
   return 0;
 }
 
@@ -246,12 +266,15 @@ void Daemon::end(Attachment &attachment) {
 bool Daemon::turn(Time now) {
   ++turns_;
   bool did = false;
-  for (DeviceSlot &slot : devices_)
+  for (DeviceSlot &slot : devices_) {
+    if (slot.check_port)
+      did |= slot.check_port->turn(now);
     for (const auto &attachment : slot.attachments) {
       did |= attachment->turn(now);
       if (attachment->broken()) [[unlikely]]
         gone_.push_back(attachment.get());
     }
+  }
   if (now >= next_look_ || !gone_.empty())
     look(now);
   return did;
@@ -326,22 +349,32 @@ void Daemon::sleep(Time now) {
 
 // `blind`: something may be to do of which nobody tells.
 bool Daemon::arm_all(bool &blind) {
-  for (const DeviceSlot &slot : devices_)
+  for (const DeviceSlot &slot : devices_) {
+    if (slot.check_port) {
+      const bool wakes = slot.check_port->port().wait_fd() >= 0;
+      blind |= !wakes;
+      if (wakes && !slot.check_port->port().arm())
+        return false;
+    }
     for (const auto &attachment : slot.attachments) {
       const bool wakes = attachment->port().wait_fd() >= 0;
       blind |= !wakes || attachment->waits_for_room();
       if (!attachment->arm() || (wakes && !attachment->port().arm()))
         return false;
     }
+  }
   return !stopping_.load(std::memory_order_relaxed);
 }
 
 void Daemon::disarm_all() {
-  for (const DeviceSlot &slot : devices_)
+  for (const DeviceSlot &slot : devices_) {
+    if (slot.check_port)
+      slot.check_port->port().disarm();
     for (const auto &attachment : slot.attachments) {
       attachment->disarm();
       attachment->port().disarm();
     }
+  }
 }
 
 bool Daemon::watch(const link::host::Fd &epoll, int fd, std::uint64_t tag) {

@@ -6,6 +6,7 @@
 
 #include "dpdkx/base/idle.h"
 #include "dpdkx/daemon/attachment.h"
+#include "dpdkx/daemon/check_port.h"
 #include "dpdkx/daemon/config.h"
 #include "dpdkx/daemon/server.h"
 #include "dpdkx/daemon/status.h"
@@ -46,10 +47,12 @@ private:
   struct DeviceSlot {
     std::shared_ptr<link::Device> device;
     std::vector<std::unique_ptr<Attachment>> attachments;
+    std::unique_ptr<CheckPort> check_port; // null: none is wanted
   };
 
   Daemon(const Config &, Surroundings);
   int start(std::string &error);
+  int open_check_port(DeviceSlot &, std::string &error);
   int attach(Guest &, const link::daemon::Request &, const link::host::Fd &memory,
              std::string &error);
   void look(Time now);

@@ -4,6 +4,8 @@ daemon_sources = \
 	prov/dpdkx/daemon/acknowledger.h \
 	prov/dpdkx/daemon/attachment.cpp \
 	prov/dpdkx/daemon/attachment.h \
+	prov/dpdkx/daemon/check_port.cpp \
+	prov/dpdkx/daemon/check_port.h \
 	prov/dpdkx/daemon/config.h \
 	prov/dpdkx/daemon/daemon.cpp \
 	prov/dpdkx/daemon/daemon.h \

@@ -281,6 +281,16 @@ constexpr Option table[] = {
      of_daemon<&Config::max_ring>,
      nullptr},
 
+    {"check-port",
+     SettingKind::number,
+     {.min = 1, .max = 65535, .or_zero = true},
+     "4797",
+     Takes::one,
+     false,
+     "UDP port of each device at which dpdkx-check of other hosts is answered; 0: none",
+     of_daemon<&Config::check_port>,
+     nullptr},
+
     {"processor",
      SettingKind::text,
      {},
