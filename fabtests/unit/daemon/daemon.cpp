@@ -271,6 +271,23 @@ static void rank__is_refused_with_a_reason(void **) {
   assert_int_equal(running.told("devices"), 1);
 }
 
+// As the kernel has it.
+static void low_ports__are_roots(void **) {
+  if (geteuid() != 0)
+    skip();
+  const Running running;
+  const auto device = running.device();
+  Endpoint mine, others;
+  std::string why;
+  assert_int_equal(seteuid(65534), 0);
+  const int low = others.open(*device, 1023, &why), free = others.open(*device, 1024);
+  assert_int_equal(seteuid(0), 0);
+  assert_int_equal(low, -EACCES);
+  assert_true(why.find("UDP port 1023") != std::string::npos);
+  assert_int_equal(free, 0);
+  assert_int_equal(mine.open(*device, 1023), 0);
+}
+
 namespace {
 
 // What is answered to a request that isn't a rank's.
@@ -553,6 +570,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(sleepers__lose_no_wake),
     cmocka_unit_test(device__that_wakes_nobody_is_looked_at),
     cmocka_unit_test(rank__is_refused_with_a_reason),
+    cmocka_unit_test(low_ports__are_roots),
     cmocka_unit_test(memory__that_could_fail_is_refused),
     cmocka_unit_test(name__of_no_device_cant_forge_the_log),
     cmocka_unit_test(many__at_once_get_ports_of_their_own),

@@ -24,6 +24,12 @@ constexpr Duration look_every = std::chrono::milliseconds(1);
 // Devices have timers of their own (address resolution) that nothing wakes for.
 constexpr Duration longest_sleep = std::chrono::milliseconds(100);
 
+// After so long without traffic, devices that can't wake it are looked at less often.
+constexpr Duration calm_after = std::chrono::milliseconds(200);
+constexpr int calm_factor = 5;
+
+constexpr std::uint16_t first_free_port = 1024; // others than root may have it, as of the kernel's
+
 constexpr unsigned notes_a_look = 32;        // of one rank
 constexpr std::uint64_t faults_to_log = 100; // then silence: anybody could fill a disk
 
@@ -130,6 +136,11 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
     return -ENODEV;
   }
   DeviceSlot &slot = devices_[static_cast<std::size_t>(found - infos_.begin())];
+  if (guest.who.uid != 0 && request.port < first_free_port) {
+    error = "UDP port " + std::to_string(request.port) + " is for root alone; allowed: from " +
+            std::to_string(first_free_port) + " on (FI_DPDKX_PORT_RANGE)";
+    return -EACCES;
+  }
   if (count_ >= config_.max_ranks) {
     error = "max-ranks is " + std::to_string(config_.max_ranks) + ", and so many are attached";
     return -EUSERS;
@@ -334,7 +345,9 @@ void Daemon::take_reload() {
 void Daemon::sleep(Time now) {
   bool blind = false;
   if (arm_all(blind)) {
-    const Duration limit = blind ? config_.blind_poll : longest_sleep;
+    const Duration patience =
+        now - busy_at_ < calm_after ? config_.blind_poll : calm_factor * config_.blind_poll;
+    const Duration limit = blind ? patience : longest_sleep;
     const timespec timeout = to_timespec(server_.busy() ? std::min(limit, look_every) : limit);
     pollfd wait{sleep_epoll_.get(), POLLIN, 0};
     const int ready = ppoll(&wait, 1, &timeout, nullptr);
@@ -344,7 +357,6 @@ void Daemon::sleep(Time now) {
   }
   disarm_all();
   look(SystemClock::instance().now());
-  (void)now;
 }
 
 // `blind`: something may be to do of which nobody tells.
