@@ -3,8 +3,7 @@
 # dpdkxd's loop on the virtual clock; daemon_cost takes real time.
 
 queues_cppflags = $(sim_cppflags)
-queues_libs = libqueues.la libsim.la libdaemon.la liblink_daemon.la liblink_host.la libnet.la \
-	$(sim_libs)
+queues_libs = libqueues.la libsim.la $(daemon_libs) $(sim_libs)
 
 check_LTLIBRARIES += libqueues.la
 libqueues_la_SOURCES = \
@@ -25,8 +24,7 @@ fabtests_queues_bursts_LDADD = $(queues_libs)
 check_PROGRAMS += fabtests/queues/bursts
 
 fabtests_queues_daemon_cost_CPPFLAGS = $(queues_cppflags)
-fabtests_queues_daemon_cost_LDADD = libdaemon.la libsession.la libwire.la liblink_daemon.la \
-	liblink_host.la libnet.la libbase.la $(FMT_LIBS)
+fabtests_queues_daemon_cost_LDADD = $(daemon_libs) $(FMT_LIBS)
 fabtests_queues_daemon_cost_SOURCES = fabtests/queues/daemon_cost.cpp fabtests/queues/mirror.h
 check_PROGRAMS += fabtests/queues/daemon_cost
 

@@ -71,8 +71,7 @@ endif
 if ENABLE_DAEMON
 sim_programs += fabtests/sim/daemon
 fabtests_sim_daemon_CPPFLAGS = $(sim_cppflags)
-fabtests_sim_daemon_LDADD = libsim.la libdaemon.la liblink_daemon.la liblink_host.la libnet.la \
-	$(sim_libs)
+fabtests_sim_daemon_LDADD = libsim.la $(daemon_libs) $(sim_libs)
 endif
 
 # Each is made of the file of its name unless it says more.
