@@ -12,6 +12,8 @@
 #   netns_up       makes the hosts; netns_down must run at exit
 #   netns_daemons LOG
 #                  after netns_up: dpdkxd (DPDKXD names it) on each host, for its NIC
+#   netns_daemon HOST LOG OPTION...
+#                  one, on host A or B; NETNS_DAEMON is its process, a child of the shell's
 #   netns_a CMD... runs a command on the first host, netns_b on the second
 #   netns_down     ends what still runs on the hosts and removes them
 #
@@ -98,19 +100,23 @@ netns_up() {
   done
 }
 
+netns_daemon() { # A or B, LOG, OPTION...
+  local name=NETNS_$1 log=$2
+  shift 2
+  # It says so when it runs, and ends with its namespace, in netns_down.
+  exec {NETNS_DAEMON_SAYS}< <(exec ip netns exec "${!name}" "${DPDKXD:-dpdkxd}" "$@" \
+    2>>"$log")
+  # shellcheck disable=SC2034 # for who sources this
+  NETNS_DAEMON=$!
+  if ! read -r <&"$NETNS_DAEMON_SAYS"; then
+    echo "netns_daemon: ${DPDKXD:-dpdkxd} does not run" >&2
+    cat "$log" >&2
+    return 1
+  fi
+}
+
 netns_daemons() { # LOG
-  local host
-  for host in A B; do
-    local name=NETNS_$host
-    # It says so when it runs, and ends with its namespace, in netns_down.
-    exec {NETNS_DAEMON_SAYS}< <(exec ip netns exec "${!name}" "${DPDKXD:-dpdkxd}" \
-      --device "$NETNS_DEVICE" 2>>"$1")
-    if ! read -r <&"$NETNS_DAEMON_SAYS"; then
-      echo "netns_daemons: ${DPDKXD:-dpdkxd} does not run" >&2
-      cat "$1" >&2
-      return 1
-    fi
-  done
+  netns_daemon A "$1" --device "$NETNS_DEVICE" && netns_daemon B "$1" --device "$NETNS_DEVICE"
 }
 
 netns_a() { ip netns exec "$NETNS_A" "$@"; }

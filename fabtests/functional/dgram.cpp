@@ -186,8 +186,8 @@ CASE(lost_without_a_receive) {
     e.tx().wait_ok(o, "datagram");
   } else {
     t.barrier();
-    for (int turn = 0; turn < 1000; ++turn) // many more than it takes to take in all
-      CHECK(!e.rx().poll());
+    // Longer than it takes to take in all, be there a daemon between that has to get a processor.
+    e.rx().expect_silence(std::chrono::milliseconds(200));
     guarded_buffer into(100);
     e.recv(into.span(), o);
     t.barrier();

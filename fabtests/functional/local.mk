@@ -53,6 +53,7 @@ functional_programs = \
 	fabtests/functional/getinfo_address \
 	fabtests/functional/getinfo_hints \
 	fabtests/functional/getinfo_quiet \
+	fabtests/functional/killed \
 	fabtests/functional/many \
 	fabtests/functional/mr \
 	fabtests/functional/msg \
@@ -74,10 +75,12 @@ functional_programs = \
 	fabtests/functional/tagged \
 	fabtests/functional/teardown \
 	fabtests/functional/threads \
+	fabtests/functional/traffic \
 	fabtests/functional/triggered \
 	fabtests/functional/triggers \
 	fabtests/functional/truncation \
 	fabtests/functional/unexpected \
+	fabtests/functional/users \
 	fabtests/functional/wait \
 	fabtests/functional/wait_set
 
@@ -137,6 +140,8 @@ fabtests_functional_getinfo_hints_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_getinfo_hints_LDADD = $(functional_libs)
 fabtests_functional_getinfo_quiet_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_getinfo_quiet_LDADD = $(functional_libs)
+fabtests_functional_killed_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_killed_LDADD = $(functional_libs)
 fabtests_functional_many_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_many_LDADD = $(functional_libs)
 fabtests_functional_mr_CPPFLAGS = $(fabtests_cppflags)
@@ -200,6 +205,8 @@ fabtests_functional_teardown_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_teardown_LDADD = $(functional_libs)
 fabtests_functional_threads_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_threads_LDADD = $(functional_libs)
+fabtests_functional_traffic_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_traffic_LDADD = $(functional_libs)
 fabtests_functional_triggered_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_triggered_LDADD = $(functional_libs)
 fabtests_functional_triggers_CPPFLAGS = $(fabtests_cppflags)
@@ -208,6 +215,8 @@ fabtests_functional_truncation_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_truncation_LDADD = $(functional_libs)
 fabtests_functional_unexpected_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_unexpected_LDADD = $(functional_libs)
+fabtests_functional_users_CPPFLAGS = $(fabtests_cppflags)
+fabtests_functional_users_LDADD = $(functional_libs)
 fabtests_functional_wait_CPPFLAGS = $(fabtests_cppflags)
 fabtests_functional_wait_LDADD = $(functional_libs)
 fabtests_functional_wait_set_CPPFLAGS = $(fabtests_cppflags)
@@ -215,7 +224,7 @@ fabtests_functional_wait_set_LDADD = $(functional_libs)
 
 check_PROGRAMS += $(functional_programs)
 functional_scripts = fabtests/functional/run fabtests/functional/run-containers \
-	fabtests/functional/run-dpdkxd fabtests/functional/run-hosts
+	fabtests/functional/run-daemon fabtests/functional/run-dpdkxd fabtests/functional/run-hosts
 dist_check_SCRIPTS += $(functional_scripts)
 TESTS += $(functional_scripts)
 if ENABLE_DAEMON
