@@ -66,6 +66,7 @@ public:
   int wait_fd() override { return port_->wait_fd(); }
   bool arm() override { return port_->arm(); }
   void disarm() override { port_->disarm(); }
+  bool blocked() const override { return port_->blocked(); }
   link::PortCounters counters() const override { return port_->counters(); }
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "lab.h"
 
+#include "harness/forwarding_port.h"
 #include "unit/op/allocations.h"
 
 #include <algorithm>
@@ -150,6 +151,53 @@ void arm__tells_whether_there_is_something_to_do(void **) {
   assert_true(b.quiet());
 }
 
+// Takes nothing while it is shut, and tells who sleeps when it isn't any more: as one of a daemon
+// that has gone.
+class ShutPort final : public harness::ForwardingPort {
+public:
+  ShutPort(std::unique_ptr<link::Port> port, const bool &shut)
+      : ForwardingPort(std::move(port)), shut_(shut) {}
+  link::TxRoom reserve(link::PathId path, std::uint32_t len) override {
+    return shut_ ? link::TxRoom{} : ForwardingPort::reserve(path, len);
+  }
+  int wait_fd() override { return 0; }
+  bool arm() override { return true; }
+  void disarm() override {}
+  bool blocked() const override { return shut_; }
+
+private:
+  const bool &shut_;
+};
+
+// Who waits for such a link sleeps, whatever it has to send, and looks at its timers now and then.
+void arm__sleeps_while_the_link_takes_nothing(void **) {
+  for (const std::size_t size : {10, 100'000}) {
+    bool shut = false;
+    World w;
+    w.options.wrap_device = [&](std::unique_ptr<link::Port> port) {
+      return std::make_unique<ShutPort>(std::move(port), shut);
+    };
+    Node &a = w.start(), &b = w.start();
+    w.exchange(0, 1);
+    Call &on_its_way = b.receive(10), &r = b.receive(size);
+    Call &first = a.send(1, pattern(10)); // unacknowledged, to be sent again
+    shut = true;
+    Call &s = a.send(1, pattern(size));
+    const auto turns = a.statistics().turns;
+    for (Duration slept{}; slept < 1s; slept += 1ms) {
+      w.clock.advance_to(w.now() + 1ms);
+      if (a.endpoint->deadline() <= w.now())
+        a.turn();
+      assert_true(a.quiet());
+      assert_true(a.endpoint->deadline() > w.now());
+    }
+    assert_true(a.statistics().turns - turns <= 200);
+    shut = false;
+    assert_true(w.finish({&s, &r, &first, &on_its_way}, 1s));
+    assert_true(s.ok() && r.ok() && first.ok() && on_its_way.ok());
+  }
+}
+
 void pull__goes_on_by_a_piece_a_turn(void **) {
   World w;
   Node &a = w.start(On::host), &b = w.start(On::host);
@@ -250,6 +298,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(clock__is_read_rarely_without_a_device),
     cmocka_unit_test(deadline__is_there_while_something_is_under_way),
     cmocka_unit_test(arm__tells_whether_there_is_something_to_do),
+    cmocka_unit_test(arm__sleeps_while_the_link_takes_nothing),
     cmocka_unit_test(pull__goes_on_by_a_piece_a_turn),
     cmocka_unit_test(idle_peers__say_nothing_and_live),
     cmocka_unit_test(waiting__asks_whether_the_peer_is_there),

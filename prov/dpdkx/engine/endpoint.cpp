@@ -163,8 +163,7 @@ bool Endpoint::has_device() const { return impl_->device_.port != nullptr; }
 
 bool Endpoint::arm() {
   Impl &e = *impl_;
-  bool quiet = e.pushes_.empty() && e.acks_.empty() && e.backlog_.empty() &&
-               !e.messenger_.stepping() && e.doomed_.empty();
+  bool quiet = !e.can_send() && e.backlog_.empty() && !e.messenger_.stepping() && e.doomed_.empty();
   if (e.host_.port)
     quiet &= e.host_.port->arm();
   if (e.device_.port && e.device_.port->wait_fd() >= 0)

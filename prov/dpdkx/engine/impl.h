@@ -86,6 +86,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void on_time(Conn &);
   Time due(const Conn &) const;
   unsigned run_pushes();
+  bool can_send() const; // there is something to send, and a link that may take it
   void run_acks();
   void list_ack(Conn &);
   void look_again(Conn &); // something has changed: its timer may come earlier

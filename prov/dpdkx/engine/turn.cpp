@@ -10,6 +10,8 @@ namespace dpdkx::engine {
 namespace {
 // With local peers only, nothing is timed closely: the clock is read rarely.
 constexpr std::uint32_t turns_per_clock = 32;
+// What is overdue waits so long for a link that refuses everything, and tells when it doesn't.
+constexpr Duration while_blocked = std::chrono::milliseconds(10);
 } // namespace
 
 void Endpoint::Impl::refresh_clock() {
@@ -153,6 +155,13 @@ void Endpoint::Impl::run_acks() {
   });
 }
 
+bool Endpoint::Impl::can_send() const {
+  const auto may_leave = [](const Conn &c) {
+    return (c.in_push || c.ack_listed) && !c.port->blocked();
+  };
+  return pushes_.any(conns_, may_leave) || acks_.any(conns_, may_leave);
+}
+
 // A session's next deadline has changed, or the session has come to its end.
 void Endpoint::Impl::look_again(Conn &c) {
   if (c.doomed)
@@ -167,8 +176,11 @@ void Endpoint::Impl::look_again(Conn &c) {
     timers_.remove(c);
     return;
   }
+  Time next = due(c);
   // Never at once: what is overdue now is so for want of room, in the next turn too.
-  timers_.at_latest(c, std::max(due(c), now_ + Duration(1)));
+  if (next <= now_) [[unlikely]]
+    next = now_ + (c.port->blocked() ? while_blocked : Duration(1));
+  timers_.at_latest(c, next);
 }
 
 void Endpoint::Impl::finish() {

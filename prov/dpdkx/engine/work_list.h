@@ -23,6 +23,15 @@ public:
   }
 
   bool empty() const { return list_.empty() && !incomplete_; }
+  // Whether `f` is true of one that stands there, or may stand there.
+  template <class F> bool any(const ConnTable &conns, F &&f) const {
+    bool found = false;
+    for (const Conn *c : list_)
+      found = found || f(*c);
+    if (incomplete_)
+      conns.for_each([&](const Conn &c) { found = found || f(c); });
+    return found;
+  }
   void forget(const Conn &c) { std::erase(list_, &c); }
   void swap(WorkList &other) noexcept {
     list_.swap(other.list_);

@@ -160,6 +160,9 @@ public:
   virtual int wait_fd() { return -1; }
   virtual bool arm() { return false; }
   virtual void disarm() {}
+  // Whether reserve() refuses until wait_fd() has become readable: there is no
+  // use in trying before.
+  virtual bool blocked() const { return false; }
 
   virtual PortCounters counters() const = 0;
 };

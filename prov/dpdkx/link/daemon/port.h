@@ -55,6 +55,7 @@ public:
   int wait_fd() override;
   bool arm() override;
   void disarm() override;
+  bool blocked() const override { return state_ != State::attached && !inherited(); }
 
   PortCounters counters() const override { return counters_; }
 
