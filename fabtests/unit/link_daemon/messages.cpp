@@ -44,7 +44,7 @@ static void request__with_a_fault_is_told_which(void **) {
   assert_non_null(request_fault(attach_request(), sizeof(Request) - 1, true, status));
   assert_int_equal(status, -EPROTO);
   assert_int_equal(status_of([](Request &r) { r.magic[7] = '2'; }), -EPROTO);
-  assert_int_equal(status_of([](Request &r) { r.version = 2; }), -EPROTONOSUPPORT);
+  assert_int_equal(status_of([](Request &r) { ++r.version; }), -EPROTONOSUPPORT);
   assert_int_equal(status_of([](Request &r) { r.ask = 0; }, false), -EPROTO);
   assert_int_equal(status_of([](Request &r) { r.ask = 4; }, false), -EPROTO);
   assert_int_equal(status_of([](Request &r) { r.ask = 4; }), -EPROTO);
@@ -57,6 +57,21 @@ static void request__with_a_fault_is_told_which(void **) {
   assert_int_equal(status_of([](Request &r) { r.dscp = 64; }), -EPROTO);
 }
 
+// Whatever else has changed with it.
+static void request__of_another_version_is_told_so(void **) {
+  Request request = attach_request();
+  --request.version;
+  constexpr std::size_t beginning = offsetof(Request, ask);
+  for (const std::size_t received : {beginning, sizeof(Request) - 8, sizeof(Request)}) {
+    int status = 0;
+    assert_non_null(request_fault(request, received, true, status));
+    assert_int_equal(status, -EPROTONOSUPPORT);
+  }
+  int status = 0;
+  assert_non_null(request_fault(request, beginning - 1, true, status));
+  assert_int_equal(status, -EPROTO);
+}
+
 static void reply__is_known_by_its_magic_version_and_status(void **) {
   Reply reply = make_reply(-ENODEV, "no such device");
   assert_true(is_reply(reply, sizeof(reply)));
@@ -66,7 +81,7 @@ static void reply__is_known_by_its_magic_version_and_status(void **) {
   wrong.magic[0] = 'x';
   assert_false(is_reply(wrong, sizeof(wrong)));
   wrong = reply;
-  wrong.version = 2;
+  ++wrong.version;
   assert_false(is_reply(wrong, sizeof(wrong)));
   wrong = reply;
   wrong.status = 1;
@@ -125,6 +140,7 @@ static void name__of_a_socket_is_abstract_or_a_path(void **) {
 static const CMUnitTest cases[] = {
     cmocka_unit_test(request__that_is_whole_has_no_fault),
     cmocka_unit_test(request__with_a_fault_is_told_which),
+    cmocka_unit_test(request__of_another_version_is_told_so),
     cmocka_unit_test(reply__is_known_by_its_magic_version_and_status),
     cmocka_unit_test(text__may_fill_its_field),
     cmocka_unit_test(entry__carries_a_device),

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 namespace dpdkx::link::daemon {
@@ -28,12 +29,16 @@ Request make_request(Ask ask) {
 const char *request_fault(const Request &request, std::size_t received, bool with_memory,
                           int &status) {
   status = -EPROTO;
-  if (received != sizeof(request) || std::memcmp(request.magic, magic, sizeof(magic)) != 0)
-    return "it doesn't speak dpdkxd's protocol";
+  constexpr const char *no_request = "it doesn't speak dpdkxd's protocol";
+  if (received < offsetof(Request, ask) || std::memcmp(request.magic, magic, sizeof(magic)) != 0)
+    return no_request;
+  // Before the length, which another version may have another of.
   if (request.version != protocol_version) {
     status = -EPROTONOSUPPORT;
     return "it is of another version of dpdkx than dpdkxd; allowed: the same on both sides";
   }
+  if (received != sizeof(request))
+    return no_request;
   const bool attaches = request.ask == static_cast<std::uint32_t>(Ask::attach);
   if (attaches != with_memory)
     return attaches ? "it attaches without memory" : "it passes memory for nothing";

@@ -15,7 +15,7 @@
 
 namespace dpdkx::link::daemon {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2; // of all below; another layout, another one
 inline constexpr std::string_view default_socket = "@dpdkxd";
 
 enum class Ask : std::uint32_t {
