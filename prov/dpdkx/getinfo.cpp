@@ -206,7 +206,6 @@ int make_info(const Settings &settings, const Candidate &candidate, fi_ep_type t
 // ones, unless the user has named one of them with this one, and never datagrams.
 std::span<const fi_ep_type> types_for(std::uint64_t flags) {
   static constexpr fi_ep_type types[] = {FI_EP_RDM, FI_EP_MSG, FI_EP_DGRAM};
-  constexpr std::uint64_t asked_by_layer = 1ULL << 59; // libfabric's OFI_CORE_PROV_ONLY
   if (!(flags & asked_by_layer))
     return types;
   return std::span(types).first(layered_by_user() ? 2 : 1);

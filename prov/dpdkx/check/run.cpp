@@ -33,7 +33,7 @@ std::size_t Run::add(const Address &address) {
   plan.max_datagram = ports_.asks->traits().max_datagram;
   plan.standard = standard_of(address);
   plan.second_port = ports_.unasked ? ports_.unasked->address().port : std::uint16_t{0};
-  auto host = std::make_unique<Host>(address, Prober(plan));
+  auto host = std::make_unique<Host>(Host{.address = address, .prober = Prober(plan)});
   ++open_;
   if (const int error = ports_.asks->open_path(address, host->path)) {
     host->prober.path_failed(error);
