@@ -258,6 +258,10 @@ void Daemon::end_gone() {
 }
 
 void Daemon::end(Attachment &attachment) {
+  // Closing isn't enough while some child holds a copy: it would be heard of when it is gone.
+  for (const int fd : {attachment.socket().get(), attachment.process().get()})
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  epoll_ctl(sleep_epoll_.get(), EPOLL_CTL_DEL, attachment.port().wait_fd(), nullptr);
   attachment.end();
   --count_;
   if (attachment.fault() != nullptr && ++faults_ <= faults_to_log)
