@@ -26,7 +26,8 @@ static void notify__nobody_to_tell(void **) {
 }
 
 static void notify__names_that_are_none(void **) {
-  for (const std::string name : {"run/x", std::string(200, '/').c_str(), "@nobody-at-all-x"}) {
+  for (const std::string &name :
+       {std::string("run/x"), std::string(200, '/'), std::string("@nobody-at-all-x")}) {
     setenv("NOTIFY_SOCKET", name.c_str(), 1);
     errno = 0;
     assert_false(notify("READY=1"));
