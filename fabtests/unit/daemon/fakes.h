@@ -9,6 +9,7 @@
 #include "dpdkx/link/daemon/messages.h"
 #include "dpdkx/link/daemon/record.h"
 #include "dpdkx/link/host/unix_socket.h"
+#include "unit/link_daemon/record.h"
 #include "unit/unit.h"
 
 #include <cerrno>
@@ -35,6 +36,7 @@ using link::daemon::RecordKind;
 using link::daemon::SessionOfPath;
 using link::daemon::WireEvent;
 using link::daemon::WireOrigin;
+using link_daemon::Record;
 
 inline constexpr int patience_ms = 20'000;
 
@@ -150,19 +152,6 @@ private:
   const Address address_;
   std::vector<std::byte> buffer_;
   std::deque<Arrival> polled_;
-};
-
-struct Record {
-  RecordHeader header;
-  std::vector<std::byte> body;
-  RecordKind kind() const { return static_cast<RecordKind>(header.kind); }
-  std::string text() const { return {reinterpret_cast<const char *>(body.data()), body.size()}; }
-  template <class T> T as() const {
-    T out{};
-    assert_true(body.size() >= sizeof(T));
-    std::memcpy(&out, body.data(), sizeof(T));
-    return out;
-  }
 };
 
 template <class T> std::string bytes_of(const T &value) {

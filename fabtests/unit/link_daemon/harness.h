@@ -7,6 +7,7 @@
 #include "dpdkx/link/daemon/channel.h"
 #include "dpdkx/link/daemon/port.h"
 #include "dpdkx/link/host/unix_socket.h"
+#include "unit/link_daemon/record.h"
 #include "unit/unit.h"
 
 #include <chrono>
@@ -31,21 +32,6 @@ std::string fresh_name(); // of a socket, in this process's own name space: "@..
 
 DeviceInfo device_info();             // 10.1.0.1/24, link name "net0"
 Address peer(std::uint32_t host = 2); // 10.1.0.<host>:4000
-
-// One record that a rank has written.
-struct Record {
-  RecordHeader header;
-  std::vector<std::byte> body;
-
-  RecordKind kind() const { return static_cast<RecordKind>(header.kind); }
-  std::string text() const { return {reinterpret_cast<const char *>(body.data()), body.size()}; }
-  template <class T> T as() const {
-    T out{};
-    assert_true(body.size() >= sizeof(T));
-    std::memcpy(&out, body.data(), sizeof(T));
-    return out;
-  }
-};
 
 // The daemon's end of one attachment.
 struct Attached {

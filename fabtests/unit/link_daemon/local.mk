@@ -5,4 +5,5 @@ unit_link_daemon_sources = \
 	fabtests/unit/link_daemon/messages.cpp \
 	fabtests/unit/link_daemon/port.cpp \
 	fabtests/unit/link_daemon/port_life.cpp \
-	fabtests/unit/link_daemon/port_wait.cpp
+	fabtests/unit/link_daemon/port_wait.cpp \
+	fabtests/unit/link_daemon/record.h
