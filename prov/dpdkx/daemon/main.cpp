@@ -7,7 +7,6 @@
 #include "dpdkx/daemon/program.h"
 #include "dpdkx/daemon/status_json.h"
 #include "dpdkx/link/daemon/client.h"
-#include "dpdkx/link/ethdev/loader.h"
 
 #include <cerrno>
 #include <config.h> // the build's; this folder has one, too
@@ -30,9 +29,7 @@ private:
 
 int open_device(const DeviceConfig &device, std::shared_ptr<link::Device> &out,
                 std::string &error) {
-  const std::string file = find_module(error);
-  const link::EthdevModule *const module =
-      file.empty() ? nullptr : link::load_ethdev_module(file, error);
+  const link::EthdevModule *const module = load_module(error);
   return module != nullptr ? module->open_device(device.request, device.options, out, error)
                            : -ENODEV;
 }

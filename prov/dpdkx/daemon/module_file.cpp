@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/daemon/module_file.h"
 
+#include "dpdkx/link/ethdev/loader.h"
 #include "dpdkx/net/text.h"
 
 #include <cstdlib>
@@ -24,6 +25,11 @@ std::string find_module(std::string &error) {
   error = "devices need the module libdpdkx-ethdev.so, which isn't in " + looked +
           "; allowed: dpdkx built with DPDK and installed, or FI_PROVIDER_PATH with its folder";
   return {};
+}
+
+const link::EthdevModule *load_module(std::string &error) {
+  const std::string file = find_module(error);
+  return file.empty() ? nullptr : link::load_ethdev_module(file, error);
 }
 
 } // namespace dpdkx::daemon

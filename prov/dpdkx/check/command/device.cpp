@@ -43,9 +43,7 @@ bool open_device(const Settings &settings, std::shared_ptr<link::Device> &device
     error = "FI_DPDKX_DEVICE is not set and FI_DPDKX_DAEMON is 'no'; allowed: a device, or dpdkxd";
     return false;
   }
-  const std::string file = daemon::find_module(error);
-  const link::EthdevModule *const module =
-      file.empty() ? nullptr : link::load_ethdev_module(file, error);
+  const link::EthdevModule *const module = daemon::load_module(error);
   std::size_t index;
   return module != nullptr &&
          link::open_first_free(*module, settings.device_requests(net::Family::v4),
