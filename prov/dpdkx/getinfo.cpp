@@ -58,7 +58,11 @@ struct Devices {
   const Settings &settings;
   std::vector<link::DeviceInfo> of_daemon;
 
-  explicit Devices(const Settings &s) : settings(s), of_daemon(daemon_devices(s)) {}
+  // Who asks for the host link alone needs nothing of the daemon.
+  Devices(const Settings &s, const char *name) : settings(s) {
+    if (!name || std::strcmp(name, host_domain_name) != 0)
+      of_daemon = daemon_devices(s);
+  }
   bool empty() const { return settings.devices.empty() && of_daemon.empty(); }
 };
 
@@ -87,8 +91,9 @@ bool find_device(std::span<const link::DeviceRequest> requests, const char *name
   return true;
 }
 
-std::size_t max_datagram(std::size_t mtu, const Address &own) {
-  return mtu - (own.is_v4() ? 28 : 48); // IP and UDP headers
+std::size_t max_datagram(const Settings &settings, std::size_t mtu, const Address &own) {
+  const std::size_t of_device = mtu - (own.is_v4() ? 28 : 48); // IP and UDP headers
+  return std::min<std::size_t>(of_device, settings.host.max_datagram);
 }
 
 // One address each.
@@ -101,10 +106,8 @@ void add_devices_of_daemon(const Devices &devices, const char *name, const Wante
     if ((name && domain != name) || (family && (*family == net::Family::v4) != own.is_v4()) ||
         !wanted.suits_device(own))
       continue;
-    const std::size_t datagram =
-        std::min<std::size_t>(max_datagram(info.mtu, own), devices.settings.host.max_datagram);
-    out.push_back(
-        {domain, own, datagram, [info] { return make_nic(spec_of(info), description_of(info)); }});
+    out.push_back({domain, own, max_datagram(devices.settings, info.mtu, own),
+                   [info] { return make_nic(spec_of(info), description_of(info)); }});
   }
 }
 
@@ -134,9 +137,8 @@ void add_device(const Settings &settings, const char *name, const Wanted &wanted
     }
     const Address own = description.address.address.with_port(0);
     const bool again = !out.empty() && out.back().address == own;
-    const std::size_t datagram = max_datagram(description.mtu, own);
     if (!again && wanted.suits_device(own))
-      out.push_back({spec.text, own, std::min<std::size_t>(datagram, settings.host.max_datagram),
+      out.push_back({spec.text, own, max_datagram(settings, description.mtu, own),
                      [spec, description] { return make_nic(spec, description); }, true});
     if (requests[i].address)
       return; // the setting's, and no other
@@ -231,8 +233,9 @@ int find(std::uint32_t api_version, const char *node, const char *service, std::
   Wanted wanted;
   if (const int rc = wanted.read(node, service, flags, hints))
     return rc;
-  const Devices devices(settings);
-  if (const char *name = domain_asked_for(hints); name && !is_domain(devices, name))
+  const char *const name = domain_asked_for(hints);
+  const Devices devices(settings, name);
+  if (name && !is_domain(devices, name))
     return util_ext::refuse_hint(provider, "domain_attr->name", name,
                                  "allowed: 'host', an entry of FI_DPDKX_DEVICE, or without those "
                                  "'dpdkxd:' and the name of a device of the daemon");
