@@ -41,6 +41,8 @@ public:
   }
   void cancel(link::PathId path, const link::TxRoom &room) override { port_->cancel(path, room); }
   void flush() override { port_->flush(); }
+  void tell(link::PathId path, std::uint64_t word) override { port_->tell(path, word); }
+  std::uint64_t told(link::PathId path) const override { return port_->told(path); }
   unsigned poll(link::RxDatagram *out, unsigned max) override { return port_->poll(out, max); }
   void release(link::RxDatagram *d, unsigned n) override { port_->release(d, n); }
   dpdkx::Address source(const link::RxDatagram &d) const override { return port_->source(d); }

@@ -75,7 +75,6 @@ class Vectors {
 public:
   void own(op::SendRequest &r) { own(0, r.iov, r.iov_count); }
   void own(op::ReceiveRequest &r) { own(0, r.iov, r.iov_count); }
-  void own(op::CounterRequest &) {}
   void own(op::RmaRequest &r) {
     own(0, r.iov, r.iov_count);
     own(r.targets, r.target_count);
@@ -99,6 +98,10 @@ private:
 
   std::vector<iovec> iov_[3];
   std::vector<fi_rma_iov> targets_;
+};
+
+struct NoVectors {
+  void own(const op::CounterRequest &) {}
 };
 
 // `Base`: op::Deferred, or util_ext::Work where the operation ends as any does.
@@ -152,7 +155,9 @@ private:
 
   Endpoint &endpoint_;
   Request request_;
-  Vectors vectors_;
+  [[no_unique_address]] std::conditional_t<std::is_same_v<Request, op::CounterRequest>, NoVectors,
+                                           Vectors>
+      vectors_;
   bool begun_ = false;
 };
 

@@ -176,7 +176,7 @@ Endpoint::Endpoint(Domain &domain, const fi_info &info, const Address &source,
       traffic_class_(info.tx_attr->tclass ? info.tx_attr->tclass : domain.traffic_class()),
       key_(key_of(info, domain.settings().engine.session.key)),
       connection_(std::move(origin.connection)),
-      source_(origin.any_place ? source : origin.place.self) {
+      source_(origin.any_place ? source : origin.place.self), works_(domain.locking()) {
   // Ports belong to their device, which the domain keeps.
   if (origin.placed && origin.place.device.get() == domain.device()) {
     self_ = origin.place.self;
@@ -203,7 +203,7 @@ Endpoint::~Endpoint() {
 int Endpoint::close(EndpointHandle *handle) {
   if (handles_ == 1 && !domain_.inherited()) {
     domain_.triggers.settle();
-    if (const auto works = works_.load()) {
+    if (const auto works = works_.count()) {
       FI_WARN(&provider, FI_LOG_EP_CTRL,
               "endpoint %s: %u deferred works name it; FI_CANCEL_WORK, FI_FLUSH_WORK or fi_cancel "
               "remove them\n",

@@ -105,8 +105,8 @@ public:
   ssize_t refuse_targets(std::size_t count) const;
   ssize_t refuse_sums(std::size_t local, std::size_t remote) const;
   // Works that name the endpoint, and have not begun: it stays open for them.
-  void work_queued() { works_.fetch_add(1, std::memory_order_relaxed); }
-  void work_gone() { works_.fetch_sub(1, std::memory_order_acq_rel); }
+  void work_queued() { works_.add(); }
+  void work_gone() { works_.drop(); }
   // Tells of an operation that was to begin later, and could not.
   template <class Request>
   void report_failure(const Request &request, void *context, int error) noexcept {
@@ -182,7 +182,8 @@ private:
   engine::Links links_;                      // from their opening to enable
   bool linked_ = false;
 
-  std::atomic<std::uint32_t> handles_{0}, works_{0}, groups_{0};
+  std::atomic<std::uint32_t> handles_{0}, groups_{0};
+  util_ext::UseCount works_;
   // Held when engine_ comes or goes, and while the AV tells of changes: the one
   // call that an application may make at the same time from elsewhere.
   std::mutex engine_guard_;

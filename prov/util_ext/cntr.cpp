@@ -126,7 +126,7 @@ int Cntr::start() {
 }
 
 Cntr::Cntr(Domain &domain, const WaitChoice &choice, void *context)
-    : domain_(domain), drives_progress_(!domain.auto_progress()),
+    : Object(domain.locking()), domain_(domain), drives_progress_(!domain.auto_progress()),
       pollable_(choice.set || Wait::is_native(choice.object)),
       source_(drives_progress_ ? &domain.wait_source() : nullptr), mutex_(domain.locking()),
       wait_(choice.make(source_)), membership_(choice.set) {

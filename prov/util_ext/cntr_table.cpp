@@ -10,16 +10,27 @@
 
 namespace util_ext {
 
+CntrTable::Export *CntrTable::find(std::uint64_t key, int &error) noexcept {
+  const auto found = exports_.find(key);
+  error = found == exports_.end()                     ? -FI_ENOKEY
+          : !(found->second.rights & FI_REMOTE_WRITE) ? -FI_EACCES
+                                                      : 0;
+  return error ? nullptr : &found->second;
+}
+
 int CntrTable::add(std::uint64_t key, std::uint64_t value) noexcept {
   Export *to;
+  int error;
+  if (!locking_) {
+    if ((to = find(key, error)))
+      to->cntr.add(value);
+    return error;
+  }
   {
     const std::lock_guard lock(mutex_);
-    const auto found = exports_.find(key);
-    if (found == exports_.end())
-      return -FI_ENOKEY;
-    to = &found->second;
-    if (!(to->rights & FI_REMOTE_WRITE))
-      return -FI_EACCES;
+    to = find(key, error);
+    if (!to)
+      return error;
     Pins::pin(to->additions);
   }
   to->cntr.add(value);

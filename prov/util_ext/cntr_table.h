@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// Which counters peers may add to, by key. Any thread. An export that is being
-// taken out waits for the additions that go on: afterwards nothing touches its
-// counter any more. No lock is held while a counter changes.
+// Which counters peers may add to, by key. Any thread, unless made without locking. An export that
+// is being taken out waits for the additions that go on: afterwards nothing touches its counter any
+// more. No lock is held while a counter changes.
 #pragma once
 
 #include "util_ext/pins.h"
@@ -20,6 +20,8 @@ class Cntr;
 
 class CntrTable {
 public:
+  explicit CntrTable(bool locking) : locking_(locking) {}
+
   // What a peer asks for. -FI_ENOKEY: no such key; -FI_EACCES: not by this right.
   int add(std::uint64_t key, std::uint64_t value) noexcept;
 
@@ -44,9 +46,12 @@ private:
   using Exports = std::unordered_map<std::uint64_t, Export>;
   using Keys = std::unordered_multimap<const Cntr *, std::uint64_t>;
 
+  // An export that may be added to; else an error.
+  Export *find(std::uint64_t key, int &error) noexcept;
   // With the lock, which it lets go of while it waits.
   void withdraw(Keys::iterator, std::unique_lock<std::mutex> &) noexcept;
 
+  const bool locking_; // else additions take no lock, and nobody need wait for them
   mutable std::mutex mutex_;
   Pins pins_; // additions to exported counters
   Exports exports_;

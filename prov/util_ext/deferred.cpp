@@ -75,14 +75,13 @@ int flush(Domain &domain, fid_cntr *cntr) {
 } // namespace
 
 int queue_work(Domain &domain, const Triggers::Order &order, std::unique_ptr<Work> work) {
-  if (const int rc = domain.triggers.queue(order, std::move(work))) {
+  if (const int rc = domain.triggers.queue_and_run(order, std::move(work))) {
     const char *const advice = domain.limits.works_advice;
     FI_WARN(&domain.provider(), FI_LOG_DOMAIN,
             "triggered operations: %zu are queued, the limit%s%s\n", domain.triggers.limit,
             advice ? "; " : "", advice ? advice : "");
     return rc;
   }
-  domain.triggers.run(false);
   return 0;
 }
 

@@ -57,7 +57,7 @@ public:
   Domain(const fi_provider &provider, fi_threading threading, fi_progress progress,
          std::uint32_t api_version, std::uint32_t addr_format = FI_SOCKADDR)
       : provider_(provider), threading_(threading), progress_(progress), api_version_(api_version),
-        addr_format_(addr_format), triggers(locking()) {}
+        addr_format_(addr_format), exported(locking()), triggers(locking()) {}
   Domain(const Domain &) = delete;
   Domain &operator=(const Domain &) = delete;
 

@@ -4,10 +4,9 @@
 // open, how they come to be, and how they go.
 #pragma once
 
+#include "util_ext/lock.h"
 #include "util_ext/ops.h"
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 
 namespace util_ext {
@@ -15,16 +14,17 @@ namespace util_ext {
 // Users hold an object open: closing it answers -FI_EBUSY while there are any.
 class Holdable {
 public:
-  void acquire() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void release() { users_.fetch_sub(1, std::memory_order_acq_rel); }
-  bool in_use() const { return users_.load(std::memory_order_acquire) != 0; }
+  void acquire() { users_.add(); }
+  void release() { users_.drop(); }
+  bool in_use() const { return users_.count() != 0; }
 
 protected:
-  Holdable() = default;
+  // `shared`: several threads at a time may acquire and release it.
+  explicit Holdable(bool shared = true) : users_(shared) {}
   ~Holdable() = default;
 
 private:
-  std::atomic<std::uint32_t> users_{0};
+  UseCount users_;
 };
 
 // Holds an object open for as long as it lives; or none. Where it is the first
@@ -60,7 +60,7 @@ public:
   static bool is(const F *f) { return f && f->fid.ops == fid_ops(); }
 
 protected:
-  Object() : F() {}
+  explicit Object(bool shared = true) : F(), Holdable(shared) {}
   ~Object() = default;
 
   // What T::open() ends with. 0 or a negative FI_E*; T::start() may fail, too.

@@ -13,38 +13,93 @@ Work::Work(bool ends_later) : ends_later_(ends_later) {}
 
 Work::~Work() = default;
 
+FiringWorks::~FiringWorks() {
+  while (Work *const w = first_) {
+    remove(*w);
+    delete w;
+  }
+}
+
+void FiringWorks::add(Work &w) noexcept {
+  w.prev_ = nullptr;
+  w.next_ = first_;
+  if (first_)
+    first_->prev_ = &w;
+  first_ = &w;
+}
+
+void FiringWorks::remove(Work &w) noexcept {
+  (w.prev_ ? w.prev_->next_ : first_) = w.next_;
+  if (w.next_)
+    w.next_->prev_ = w.prev_;
+}
+
 WorkQueue &Triggers::queue_of(const Work &work) noexcept { return work.trigger_->queue_; }
 
 // ---- queuing
 
 int Triggers::queue(const Order &order, std::unique_ptr<Work> work) {
+  return put(order, std::move(work), nullptr);
+}
+
+// What is ready already, with nothing before it, fires without being listed first.
+int Triggers::queue_and_run(const Order &order, std::unique_ptr<Work> work) {
+  Work *at_once = nullptr;
+  if (const int rc = put(order, std::move(work), &at_once))
+    return rc;
+  if (at_once) {
+    fire(*at_once);
+    stop_running();
+  }
+  run(false);
+  return 0;
+}
+
+// `at_once`: if given, a work that may fire now, by the caller, who runs then.
+int Triggers::put(const Order &order, std::unique_ptr<Work> work, Work **at_once) {
   Work &w = *work;
   w.trigger_ = Hold(order.trigger);
   if (order.completion)
     w.completion_ = Hold(*order.completion);
-  Works made;
-  made.emplace(order.threshold, std::move(work));
-  Works::node_type node = made.extract(made.begin());
+  Works::node_type node; // if it comes to nothing, gone when no lock is held any more
 
   // Under the counter's lock no change comes between the look at it and the queuing.
   const Lock value_lock(order.trigger.mutex_);
   const Lock lock(mutex_);
+  node = make_node(order.threshold, std::move(work));
   if (queued_.load(std::memory_order_relaxed) >= limit)
     return -FI_ENOSPC;
   if (order.handle && find(*order.handle))
     shadowed_ = true;
   take_slot(w, order.handle);
   WorkQueue &q = order.trigger.queue_;
-  if (order.trigger.level() >= order.threshold) {
-    make_ready(q, std::move(node));
-    update_flags();
-  } else {
+  if (order.trigger.level() < order.threshold) {
     // Most come in the order of their thresholds, and go to the end.
     w.at_ = q.waiting_.insert(q.waiting_.end(), std::move(node));
     q.update();
+  } else if (at_once && due_list_.empty() && !q.listed_ && start_running()) {
+    node.key() = ready_count_++;
+    w.waiting_ = false;
+    begin_firing(std::move(node));
+    *at_once = &w;
+    return 0;
+  } else {
+    make_ready(q, std::move(node));
+    update_flags();
   }
   queued_.fetch_add(1, std::memory_order_relaxed);
   return 0;
+}
+
+Works::node_type Triggers::make_node(std::uint64_t threshold, std::unique_ptr<Work> work) {
+  if (spare_) {
+    spare_.key() = threshold;
+    spare_.mapped() = std::move(work);
+    return std::move(spare_);
+  }
+  Works made;
+  made.emplace(threshold, std::move(work));
+  return made.extract(made.begin());
 }
 
 // Where its handle finds it.
@@ -133,12 +188,27 @@ bool Triggers::run(bool again) noexcept {
   bool did = false;
   // One at a time, or the order would be lost. Who comes meanwhile leaves it to that one, which
   // looks once more when it is through: exchange, so that it then sees what they saw.
-  while (due() && !running_.exchange(true)) {
+  while (due() && start_running()) {
     while (Work *w = take())
       did |= fire(*w);
-    running_.exchange(false);
+    stop_running();
   }
   return did;
+}
+
+bool Triggers::start_running() noexcept {
+  if (mutex_.enabled())
+    return !running_.exchange(true);
+  const bool free = !running_.load(std::memory_order_relaxed);
+  running_.store(true, std::memory_order_relaxed);
+  return free;
+}
+
+void Triggers::stop_running() noexcept {
+  if (mutex_.enabled())
+    running_.exchange(false);
+  else
+    running_.store(false, std::memory_order_relaxed);
 }
 
 Work *Triggers::take() noexcept {
@@ -146,11 +216,7 @@ Work *Triggers::take() noexcept {
   if (due_list_.empty())
     return nullptr;
   WorkQueue &q = *due_list_.front();
-  Works::node_type node = q.ready_.extract(q.ready_.begin());
-  Work &w = *node.mapped();
-  w.at_ = firing_.insert(firing_.end(), std::move(node));
-  w.in_fire_ = true;
-  slots_[w.slot_] = nullptr; // can't be cancelled any more
+  Work &w = begin_firing(q.ready_.extract(q.ready_.begin()));
   queued_.fetch_sub(1, std::memory_order_relaxed);
   if (q.ready_.empty())
     unlist(q);
@@ -158,6 +224,15 @@ Work *Triggers::take() noexcept {
     due_list_.splice(due_list_.end(), due_list_, due_list_.begin());
   update_flags();
   return &w;
+}
+
+Work &Triggers::begin_firing(Works::node_type node) noexcept {
+  Work &w = *node.mapped().release();
+  w.place_ = std::move(node);
+  firing_.add(w);
+  w.in_fire_ = true;
+  slots_[w.slot_] = nullptr; // can't be cancelled any more
+  return w;
 }
 
 bool Triggers::fire(Work &w) noexcept {
@@ -168,25 +243,27 @@ bool Triggers::fire(Work &w) noexcept {
   }
   if (rc != 0 || !w.ends_later_)
     ended(w, -rc);
-  Works::node_type gone;
+  std::unique_ptr<Work> gone;
   const Lock lock(mutex_);
   give_slot(w.slot_);
   w.in_fire_ = false;
   if (w.gone_)
-    gone = firing_.extract(w.at_);
+    gone = take_out(w);
   return true;
 }
 
 void Triggers::put_back(Work &w) noexcept {
-  Works::node_type gone;
+  std::unique_ptr<Work> gone;
   const Lock lock(mutex_);
-  Works::node_type node = firing_.extract(w.at_);
   w.in_fire_ = false;
   if (w.dropped_) {
     give_slot(w.slot_);
-    gone = std::move(node);
+    gone = take_out(w);
     return;
   }
+  firing_.remove(w);
+  Works::node_type node = std::move(w.place_);
+  node.mapped().reset(&w);
   WorkQueue &q = queue_of(w);
   slots_[w.slot_] = &w;
   w.at_ = q.ready_.insert(std::move(node)); // before those that have become ready since
@@ -202,17 +279,25 @@ void Triggers::ended(Work &w, int error) noexcept {
   w.trigger_ = {};
   if (w.completion_)
     Cntr::count_last(std::move(w.completion_), error);
-  Works::node_type gone;
-  const Lock lock(mutex_);
-  remove_fired(w.at_, gone);
+  const std::unique_ptr<Work> gone = [&] {
+    const Lock lock(mutex_);
+    return remove_fired(w);
+  }();
 }
 
-// Into `to`, unless fire() still goes on.
-void Triggers::remove_fired(Works::iterator at, Works::node_type &to) noexcept {
-  if (at->second->in_fire_)
-    at->second->gone_ = true;
-  else
-    to = firing_.extract(at);
+// Null: fire() still goes on, and will do it.
+std::unique_ptr<Work> Triggers::remove_fired(Work &w) noexcept {
+  if (!w.in_fire_)
+    return take_out(w);
+  w.gone_ = true;
+  return nullptr;
+}
+
+std::unique_ptr<Work> Triggers::take_out(Work &fired) noexcept {
+  firing_.remove(fired);
+  if (!spare_)
+    spare_ = std::move(fired.place_);
+  return std::unique_ptr<Work>(&fired);
 }
 
 void Triggers::settle() noexcept {
@@ -271,22 +356,20 @@ void Triggers::flush(const Cntr *of) noexcept {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot)
     if (Work *const w = slots_[slot]; w && handles_[slot] && chosen(*w))
       gone.insert(gone.end(), remove(*w));
-  for (const auto &[when, w] : firing_)
+  for (Work *w = firing_.front(); w; w = FiringWorks::next(*w))
     if (w->trigger_ && chosen(*w)) // it may yet be put back
       w->dropped_ = true;
 }
 
 void Triggers::abandon(const void *user) noexcept {
-  Works gone;
+  FiringWorks gone;
   const Lock lock(mutex_);
-  for (auto at = firing_.begin(); at != firing_.end();) {
-    const auto next = std::next(at);
-    Works::node_type node;
-    if (at->second->user() == user)
-      remove_fired(at, node);
-    if (node)
-      gone.insert(gone.end(), std::move(node));
-    at = next;
+  for (Work *w = firing_.front(), *next; w; w = next) {
+    next = FiringWorks::next(*w);
+    if (w->user() != user)
+      continue;
+    if (std::unique_ptr<Work> removed = remove_fired(*w))
+      gone.add(*removed.release());
   }
 }
 

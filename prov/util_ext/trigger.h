@@ -56,6 +56,7 @@ private:
 
   friend Triggers;
   friend WorkQueue;
+  friend class FiringWorks;
   const bool ends_later_;
   bool dropped_ = false; // flushed while it was being fired
   bool in_fire_ = false; // stays until fire() has returned, even if it ends before
@@ -63,7 +64,25 @@ private:
   bool waiting_ = true;  // for its counter; else it is ready, or fires
   std::uint32_t slot_ = 0;
   Hold<Cntr> trigger_, completion_;
-  Works::iterator at_{};
+  Works::iterator at_{};   // until it fires
+  Works::node_type place_; // from then on: where it could go back to, itself not in it
+  Work *next_ = nullptr, *prev_ = nullptr;
+};
+
+// Works that fire, and those that end later, until they have.
+class FiringWorks {
+public:
+  FiringWorks() = default;
+  FiringWorks(const FiringWorks &) = delete;
+  ~FiringWorks();
+
+  void add(Work &) noexcept; // and own it
+  void remove(Work &) noexcept;
+  Work *front() const noexcept { return first_; }
+  static Work *next(const Work &w) noexcept { return w.next_; }
+
+private:
+  Work *first_ = nullptr;
 };
 
 // A counter's share: the works that wait for it. Changed under the counter's lock and that of
@@ -109,6 +128,8 @@ public:
   // 0; -FI_ENOSPC: the limit is reached; or it throws std::bad_alloc. What is ready then is fired
   // by run(). A handle may be queued again before its work has fired: that makes another.
   int queue(const Order &, std::unique_ptr<Work>);
+  // The same, and run(false).
+  int queue_and_run(const Order &, std::unique_ptr<Work>);
   // Removes a work that has not fired, of several of that handle one: 0; -FI_ENOENT: there is none.
   int cancel(const fi_deferred_work &) noexcept;
   // The same of the oldest work without a handle of that user and context, which is told.
@@ -139,6 +160,11 @@ private:
   void reach(WorkQueue &, std::uint64_t level) noexcept;
 
   using Lock = std::lock_guard<OptionalMutex>;
+  bool start_running() noexcept; // false: somebody runs already
+  void stop_running() noexcept;
+  int put(const Order &, std::unique_ptr<Work>, Work **at_once);
+  Work &begin_firing(Works::node_type) noexcept;
+  Works::node_type make_node(std::uint64_t threshold, std::unique_ptr<Work>);
   void make_ready(WorkQueue &, Works::node_type) noexcept;
   void list(WorkQueue &, std::list<WorkQueue *> &) noexcept;
   void unlist(WorkQueue &) noexcept;
@@ -146,7 +172,8 @@ private:
   Work *take() noexcept;
   bool fire(Work &) noexcept;
   void put_back(Work &) noexcept;
-  void remove_fired(Works::iterator, Works::node_type &to) noexcept;
+  std::unique_ptr<Work> remove_fired(Work &) noexcept;
+  std::unique_ptr<Work> take_out(Work &fired) noexcept;
   Work *find(const fi_deferred_work &) const noexcept;
   void take_slot(Work &, fi_deferred_work *handle);
   void give_slot(std::uint32_t slot) noexcept;
@@ -157,7 +184,8 @@ private:
   std::list<WorkQueue *> due_list_, stuck_list_;
   std::atomic<bool> due_{false}, stuck_{false}, running_{false};
   std::uint64_t ready_count_ = 0; // works that have become ready so far
-  Works firing_;                  // and those that end later, until they have
+  FiringWorks firing_;
+  Works::node_type spare_; // of the last that is gone: it spares the next an allocation
   // A handle's context has an index into this.
   std::vector<Work *> slots_;
   std::vector<const fi_deferred_work *> handles_;

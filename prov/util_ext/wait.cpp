@@ -11,9 +11,10 @@
 namespace util_ext {
 
 std::chrono::nanoseconds Deadline::left() const {
-  if (forever_)
+  if (forever())
     return std::chrono::nanoseconds::max();
-  const auto left = at_ - Clock::now();
+  const auto until = at(); // first: it may read the clock
+  const auto left = until - Clock::now();
   return left.count() > 0 ? left : std::chrono::nanoseconds(0);
 }
 

@@ -21,22 +21,27 @@
 
 namespace util_ext {
 
-// When a blocking call gives up. Negative: never.
+// When a blocking call gives up. Negative: never. The time runs from when it is first asked for:
+// who finds at once what it looks for reads no clock.
 class Deadline {
 public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Deadline(int timeout_ms)
-      : forever_(timeout_ms < 0),
-        at_(forever_ ? Clock::time_point() : Clock::now() + std::chrono::milliseconds(timeout_ms)) {
-  }
-  bool forever() const { return forever_; }
-  bool passed() const { return !forever_ && Clock::now() >= at_; }
+  explicit Deadline(int timeout_ms) : timeout_(timeout_ms) {}
+  bool forever() const { return timeout_.count() < 0; }
+  bool at_once() const { return timeout_.count() == 0; }
+  bool passed() const { return at_once() || (!forever() && at() <= Clock::now()); }
   std::chrono::nanoseconds left() const; // not negative; forever: the most there is
 
 private:
-  const bool forever_;
-  const Clock::time_point at_;
+  Clock::time_point at() const {
+    if (at_ == Clock::time_point())
+      at_ = Clock::now() + timeout_;
+    return at_;
+  }
+
+  const std::chrono::milliseconds timeout_;
+  mutable Clock::time_point at_{};
 };
 
 class Wait {
@@ -104,16 +109,24 @@ public:
   class Patience {
   public:
     Patience(const Wait &wait, const Deadline &deadline)
-        : until_(Deadline::Clock::now() + std::min(wait.patience(), deadline.left())),
-          left_(!deadline.passed()) {}
+        : wait_(wait), deadline_(deadline), left_(!deadline.at_once()) {}
     bool left() { // the clock is read now and then
-      if (left_ && ++looks_ % 8 == 0)
-        left_ = Deadline::Clock::now() < until_;
+      if (left_ && ++looks_ % 16 == 0)
+        look_at_clock();
       return left_;
     }
 
   private:
-    const Deadline::Clock::time_point until_;
+    void look_at_clock() {
+      const auto now = Deadline::Clock::now();
+      if (until_ == Deadline::Clock::time_point())
+        until_ = now + std::min(wait_.patience(), deadline_.left());
+      left_ = now < until_;
+    }
+
+    const Wait &wait_;
+    const Deadline &deadline_;
+    Deadline::Clock::time_point until_{};
     unsigned looks_ = 0;
     bool left_;
   };

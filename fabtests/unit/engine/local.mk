@@ -17,6 +17,7 @@ unit_engine_sources = \
 	fabtests/unit/engine/receive.cpp \
 	fabtests/unit/engine/restart.cpp \
 	fabtests/unit/engine/service.cpp \
+	fabtests/unit/engine/telling.cpp \
 	fabtests/unit/engine/timers.cpp \
 	fabtests/unit/engine/transmit.cpp \
 	fabtests/unit/engine/turn.cpp \

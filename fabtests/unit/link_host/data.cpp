@@ -174,6 +174,27 @@ static void self__path_leads_back(void **) {
   assert_string_equal(receive(*any).c_str(), "me");
 }
 
+static void word__replaces_the_one_before(void **) {
+  Pair pair;
+  assert_int_equal(pair.acceptor->told(pair.in), 0);
+  pair.opener->tell(pair.out, 5);
+  pair.opener->tell(pair.out, 7);
+  assert_int_equal(pair.acceptor->told(pair.in), 7);
+  assert_int_equal(pair.opener->told(pair.out), 0);
+  pair.acceptor->tell(pair.in, 9);
+  assert_int_equal(pair.opener->told(pair.out), 9);
+  pair.opener.reset();
+  assert_int_equal(pair.acceptor->told(pair.in), 7); // until the path is closed
+}
+
+static void word__to_oneself(void **) {
+  const auto port = open_port();
+  PathId path;
+  assert_int_equal(port->open_path(port->address(), path), 0);
+  port->tell(path, 3);
+  assert_int_equal(port->told(path), 3);
+}
+
 static void path_ids__are_dense_and_reused(void **) {
   Pair pair;
   PathId second, third;
@@ -343,6 +364,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(reply__goes_back_where_it_came_from),
     cmocka_unit_test(counters__count),
     cmocka_unit_test(self__path_leads_back),
+    cmocka_unit_test(word__replaces_the_one_before),
+    cmocka_unit_test(word__to_oneself),
     cmocka_unit_test(path_ids__are_dense_and_reused),
     cmocka_unit_test(close_path__takes_its_events_along),
     cmocka_unit_test(many_paths__all_are_heard_beside_a_flood),

@@ -121,6 +121,17 @@ static void sleep__ends_with_a_datagram(void **) {
   assert_string_equal(receive(*pair.acceptor).c_str(), "wake up");
 }
 
+static void sleep__ends_with_a_word(void **) {
+  Pair pair;
+  settle(*pair.opener);
+  assert_true(pair.acceptor->arm());
+  pair.opener->tell(pair.out, 1);
+  pair.opener->flush();
+  assert_true(readable(*pair.acceptor, patience_ms));
+  pair.acceptor->disarm();
+  assert_int_equal(pair.acceptor->told(pair.in), 1);
+}
+
 static void sleep__costs_its_sender_one_wake(void **) {
   Pair pair;
   assert_true(pair.acceptor->arm());
@@ -260,6 +271,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(arm__refuses_when_something_is_there),
     cmocka_unit_test(arm__refuses_when_an_event_is_due),
     cmocka_unit_test(sleep__ends_with_a_datagram),
+    cmocka_unit_test(sleep__ends_with_a_word),
     cmocka_unit_test(sleep__costs_its_sender_one_wake),
     cmocka_unit_test(sleep__ends_with_a_connection),
     cmocka_unit_test(sleep__ends_with_a_death),

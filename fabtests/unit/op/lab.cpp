@@ -78,7 +78,7 @@ std::vector<FrameType> Side::in_flight(unsigned dest) const {
 
 bool Side::on_frame(unsigned from, const wire::Frame &f) {
   const bool sensible = m->on_frame(to(from), f);
-  Messenger::tidy(to(from));
+  m->tidy(to(from));
   reap();
   return sensible;
 }
@@ -217,7 +217,7 @@ void Lab::tell(unsigned from, unsigned to) {
     side(to).m->settle(told);
     if (told.traffic->to_send())
       told.push = true;
-    Messenger::tidy(told);
+    side(to).m->tidy(told);
   }
   side(to).reap();
 }
@@ -225,7 +225,7 @@ void Lab::tell(unsigned from, unsigned to) {
 void Lab::push(unsigned from, unsigned to) {
   Remote &r = side(from).to(to);
   r.push = side(from).m->push(r);
-  Messenger::tidy(r);
+  side(from).m->tidy(r);
   side(from).reap();
 }
 

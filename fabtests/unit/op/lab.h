@@ -90,6 +90,9 @@ public:
   void want_push(Peer &p) override { remote(p).push = true; }
   void want_ack(Peer &p) override { remote(p).ack = true; }
   void want_ack_soon(Peer &p) override { remote(p).ack = true; }
+  void want_told(Peer &p) override { remote(p).ack = true; }
+  void tell_in_order(Peer &) override {}
+  void await_told(Peer &) override {}
   void want_probe(Peer &p) override { ++remote(p).probes; }
   PacketNumber acked(const Peer &p) const override { return static_cast<const Remote &>(p).acked; }
   void on_connection(Peer &, const wire::ConnectionFrame &f) override;

@@ -194,7 +194,7 @@ void promised__is_what_nobody_waits_for(void **) {
 void tidy__gives_back_what_an_idle_peer_needs_not(void **) {
   Lab l;
   const auto has = [](Side &s, unsigned peer) {
-    Messenger::tidy(s.to(peer));
+    s.m->tidy(s.to(peer));
     return s.to(peer).traffic != nullptr;
   };
   l.a.send(1, pattern(10));

@@ -10,18 +10,21 @@
 
 namespace dpdkx {
 
-// Whether the vector can grow to `n` elements without allocating. Grows at least by what it has,
-// divided by `spare_divisor`, so that one element a time costs little.
-template <class T>
-bool make_room(std::vector<T> &v, std::size_t n, std::size_t spare_divisor = 1) noexcept {
-  if (n <= v.capacity())
-    return true;
+template <class T> [[gnu::cold]] bool reserve(std::vector<T> &v, std::size_t n) noexcept {
   try {
-    v.reserve(std::max(n, v.capacity() + v.capacity() / spare_divisor + 4));
+    v.reserve(n);
   } catch (const std::bad_alloc &) {
     return false;
   }
   return true;
+}
+
+// Whether the vector can grow to `n` elements without allocating. Grows at least by what it has,
+// divided by `spare_divisor`, so that one element a time costs little.
+template <class T>
+bool make_room(std::vector<T> &v, std::size_t n, std::size_t spare_divisor = 1) noexcept {
+  return n <= v.capacity() ||
+         reserve(v, std::max(n, v.capacity() + v.capacity() / spare_divisor + 4));
 }
 
 } // namespace dpdkx

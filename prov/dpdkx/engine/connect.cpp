@@ -223,6 +223,8 @@ void Endpoint::Impl::on_path_event(Attachment &a, const link::PathEvent &e) {
 // Everything that came by this path has been seen. Where both sides dialled,
 // what the peer sent last may still stand in the other one.
 void Endpoint::Impl::on_path_gone(Attachment &a, link::PathId path, Conn *c, int error) {
+  if (c && !c->doomed && c->listens)
+    hear(*c);
   if (c && !c->doomed && c->other_path == link::PathId::none) {
     doom(*c, error);
     return;

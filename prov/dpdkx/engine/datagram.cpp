@@ -65,10 +65,8 @@ ssize_t Endpoint::Impl::send_datagram(const op::SendRequest &r) {
   }
   messenger_.datagram_sent(r);
   Attachment &a = attachment(*t->port);
-  if (!(r.flags & FI_MORE) && a.dirty) {
-    a.dirty = false;
-    a.port->flush();
-  }
+  if (!(r.flags & FI_MORE))
+    a.flush();
   return 0;
 }
 

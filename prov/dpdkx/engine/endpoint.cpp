@@ -75,11 +75,7 @@ template <class Request, class Call> ssize_t Endpoint::Impl::post(const Request 
     e.look_again(*c);
   if (!(r.flags & FI_MORE) || rc != 0) {
     e.close_open();
-    Attachment &a = e.attachment(*c);
-    if (a.dirty) {
-      a.dirty = false;
-      a.port->flush();
-    }
+    e.attachment(*c).flush();
   }
   return rc;
 }
@@ -106,7 +102,7 @@ ssize_t Endpoint::receive(const op::ReceiveRequest &r) {
 }
 
 void Endpoint::receive_posted() {
-  if (impl_->host_.dirty || impl_->open_.conn || impl_->device_.dirty)
+  if (impl_->host_.dirty || impl_->open_.conn || impl_->device_.dirty || !impl_->tellings_.empty())
     impl_->finish();
 }
 
@@ -168,6 +164,8 @@ bool Endpoint::arm() {
     quiet &= e.host_.port->arm();
   if (e.device_.port && e.device_.port->wait_fd() >= 0)
     quiet &= e.device_.port->arm();
+  // Behind the fence that arm() makes.
+  quiet &= !e.listeners_.any(e.conns_, [&](const Conn &c) { return e.told_something(c); });
   return quiet;
 }
 

@@ -13,7 +13,7 @@ void Endpoint::Impl::doom(Conn &c, int error) {
   if (c.doomed)
     return;
   c.doomed = true;
-  c.error = static_cast<std::uint16_t>(error) & 0xfff;
+  c.error = static_cast<std::uint16_t>(error) & 0x3ff;
   doomed_.add(c);
 }
 
@@ -34,7 +34,7 @@ void Endpoint::Impl::bury(Conn &c) {
     open_ = {};
   }
   timers_.remove(c);
-  for (WorkList *list : {&pushes_, &acks_, &settle_later_, &doomed_})
+  for (WorkList *list : {&pushes_, &acks_, &tellings_, &listeners_, &settle_later_, &doomed_})
     list->forget(c);
   for (Backlog *b = backlog_.front(); b; b = backlog_.next(b))
     if (b->conn == &c)

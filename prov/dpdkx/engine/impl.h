@@ -12,6 +12,7 @@
 #include "dpdkx/engine/address_table.h"
 #include "dpdkx/engine/conn_table.h"
 #include "dpdkx/engine/endpoint.h"
+#include "dpdkx/engine/telling.h"
 #include "dpdkx/engine/timers.h"
 #include "dpdkx/engine/work_list.h"
 #include "dpdkx/op/messenger.h"
@@ -29,6 +30,13 @@ struct Attachment {
   std::vector<std::uint32_t> by_path; // index: path; the connection's number (datagrams: the
                                       // target's), or no_conn
   bool dirty = false;                 // something has been committed since the last flush
+
+  void flush() {
+    if (!dirty)
+      return;
+    dirty = false;
+    port->flush();
+  }
 };
 inline constexpr std::uint32_t no_conn = 0xffffffff;
 
@@ -66,6 +74,9 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void want_push(op::Peer &) override;
   void want_ack(op::Peer &) override;
   void want_ack_soon(op::Peer &) override;
+  void want_told(op::Peer &) override;
+  void tell_in_order(op::Peer &) override;
+  void await_told(op::Peer &) override;
   void want_probe(op::Peer &) override;
   PacketNumber acked(const op::Peer &) const override;
   [[gnu::cold]] void violation(op::Peer &, const char *what) override;
@@ -89,9 +100,12 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   bool can_send() const; // there is something to send, and a link that may take it
   void run_acks();
   void list_ack(Conn &);
+  void run_tellings();
+  unsigned listen();
   void look_again(Conn &); // something has changed: its timer may come earlier
   void finish();           // flush, bury the dead
-  void refresh_clock();    // as often as it has to be
+  [[gnu::cold]] void bury_doomed();
+  void refresh_clock(); // as often as it has to be
   void read_clock();
 
   // --- receive.cpp
@@ -101,6 +115,10 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   bool checksum_fits(Attachment &, const link::RxDatagram &, const wire::PacketHeader &);
   void on_session_packet(Conn &, const wire::PacketHeader &, std::span<const std::byte> body);
   void take_ack(Conn &, const wire::AckBlock &, std::uint8_t flags);
+  void take_position(Conn &);
+  bool hear(Conn &); // whether the peer has told something new by the link
+  bool told(const Conn &, link::PathId, MessageNumber &) const;
+  bool told_something(const Conn &) const;
   void on_frames(Conn &, std::span<const std::byte> frames);
   bool backlog_full() const { return backlog_bytes_ > config_.backlog; }
   static Backlog::Owner room_in_backlog(std::size_t len);               // null: no memory
@@ -253,7 +271,8 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   std::unordered_map<const Conn *, Dialling> dialling_; // those with the flag
   Timers timers_;
   WorkList pushes_, acks_, doomed_;
-  WorkList round_; // those of one list that are being looked at
+  WorkList tellings_, listeners_; // peers that wait for our word, and whose word we wait for
+  WorkList round_;                // those of one list that are being looked at
   List<Backlog, &Backlog::link> backlog_;
   std::size_t backlog_bytes_ = 0;
 

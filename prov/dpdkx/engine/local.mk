@@ -13,6 +13,7 @@ engine_sources = \
 	prov/dpdkx/engine/probe.cpp \
 	prov/dpdkx/engine/receive.cpp \
 	prov/dpdkx/engine/service.cpp \
+	prov/dpdkx/engine/telling.h \
 	prov/dpdkx/engine/timers.h \
 	prov/dpdkx/engine/transmit.cpp \
 	prov/dpdkx/engine/turn.cpp \

@@ -128,6 +128,8 @@ void Endpoint::Impl::on_session_packet(Conn &c, const wire::PacketHeader &h,
       want_ack(c);
     break;
   case wire::PacketType::bye:
+    if (c.listens)
+      hear(c);
     doom(c, ECONNRESET);
     return;
   default:
@@ -153,12 +155,40 @@ void Endpoint::Impl::take_ack(Conn &c, const wire::AckBlock &a, std::uint8_t fla
     }
     return;
   }
+  take_position(c);
+}
+
+// What operations wait for may have come.
+void Endpoint::Impl::take_position(Conn &c) {
   if (!c.traffic)
     return;
   messenger_.settle(c);
   if (c.traffic->to_send())
     want_push(c);
-  op::Messenger::tidy(c);
+  messenger_.tidy(c);
+}
+
+bool Endpoint::Impl::told(const Conn &c, link::PathId path, MessageNumber &processed) const {
+  return path != link::PathId::none &&
+         read_telling(c.port->told(path), c.session.local_token(), processed) &&
+         c.tx_processed < processed;
+}
+
+bool Endpoint::Impl::told_something(const Conn &c) const {
+  MessageNumber processed;
+  return told(c, c.path, processed) || told(c, c.other_path, processed);
+}
+
+bool Endpoint::Impl::hear(Conn &c) {
+  bool news = false;
+  for (const link::PathId path : {c.path, c.other_path})
+    if (MessageNumber processed; told(c, path, processed)) {
+      op::Messenger::note(c, processed, c.tx_limit);
+      news = true;
+    }
+  if (news)
+    take_position(c);
+  return news;
 }
 
 Backlog::Owner Endpoint::Impl::room_in_backlog(std::size_t len) {
@@ -198,7 +228,7 @@ void Endpoint::Impl::on_frames(Conn &c, std::span<const std::byte> frames) {
     if (c.doomed && !was_doomed)
       break;
   }
-  op::Messenger::tidy(c);
+  messenger_.tidy(c);
 }
 
 // What has been acknowledged counts, although its sender may have gone since.
@@ -219,7 +249,7 @@ void Endpoint::Impl::run_backlog() {
     messenger_.settle(c);
     if (c.traffic->to_send())
       want_push(c);
-    op::Messenger::tidy(c);
+    messenger_.tidy(c);
     look_again(c);
   });
 }

@@ -298,6 +298,35 @@ void Endpoint::Impl::want_ack_soon(op::Peer &p) {
     look_again(c);
 }
 
+void Endpoint::Impl::want_told(op::Peer &p) {
+  Conn &c = conn_of(p);
+  if (c.in_order || !c.port->traits().tells) {
+    want_ack(p);
+    return;
+  }
+  if (c.in_tell || c.doomed)
+    return;
+  c.in_tell = true;
+  tellings_.add(c);
+}
+
+void Endpoint::Impl::tell_in_order(op::Peer &p) {
+  Conn &c = conn_of(p);
+  c.in_order = true;
+  if (!c.in_tell)
+    return;
+  c.in_tell = false;
+  want_ack(c);
+}
+
+void Endpoint::Impl::await_told(op::Peer &p) {
+  Conn &c = conn_of(p);
+  if (c.listens || !c.port->traits().tells)
+    return;
+  c.listens = true;
+  listeners_.add(c);
+}
+
 void Endpoint::Impl::want_probe(op::Peer &p) {
   constexpr Duration shortest = std::chrono::milliseconds(1),
                      longest = std::chrono::milliseconds(64);

@@ -30,6 +30,8 @@ unsigned Endpoint::Impl::turn() {
   last_turn_ = now_;
   ++statistics_.turns;
   unsigned work = 0;
+  if (!listeners_.empty())
+    work += listen();
   if (!backlog_.empty() || !settle_later_.empty()) [[unlikely]]
     run_backlog();
   if (host_.port)
@@ -134,7 +136,7 @@ unsigned Endpoint::Impl::run_pushes() {
     if (messenger_.push(c))
       want_push(c);
     work += c.tx_next != before;
-    op::Messenger::tidy(c);
+    messenger_.tidy(c);
     look_again(c);
   });
   return work;
@@ -183,16 +185,43 @@ void Endpoint::Impl::look_again(Conn &c) {
   timers_.at_latest(c, next);
 }
 
+// What has been processed, for who shares memory with us.
+void Endpoint::Impl::run_tellings() {
+  tellings_.drain(conns_, [this](Conn &c) {
+    const bool due = c.in_tell && !c.doomed && c.path != link::PathId::none;
+    c.in_tell = false;
+    if (!due)
+      return;
+    c.port->tell(c.path, telling(c.session.peer_token(), c.processed()));
+    attachment(c).dirty = true;
+  });
+}
+
+// Those that have answered, and are waited for no longer, go.
+unsigned Endpoint::Impl::listen() {
+  unsigned work = 0;
+  listeners_.keep_if(conns_, [&](Conn &c) {
+    if (!c.listens || c.doomed)
+      return false;
+    work += hear(c);
+    c.listens = c.traffic && !c.traffic->awaiting_processed.empty();
+    return c.listens;
+  });
+  return work;
+}
+
 void Endpoint::Impl::finish() {
+  if (!tellings_.empty())
+    run_tellings();
   close_open();
-  for (Attachment *a : {&host_, &device_})
-    if (a->dirty) {
-      a->dirty = false;
-      a->port->flush();
-    }
-  if (serving_)
-    return;
-  if (!doomed_.empty() && !closed_)
+  host_.flush();
+  device_.flush();
+  if (!serving_ && !doomed_.empty()) [[unlikely]]
+    bury_doomed();
+}
+
+void Endpoint::Impl::bury_doomed() {
+  if (!closed_)
     run_backlog(); // first what they have said
   WorkList later;
   while (!doomed_.empty()) { // burying one may doom another

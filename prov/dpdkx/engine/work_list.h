@@ -50,6 +50,16 @@ public:
     conns.for_each(f);
   }
 
+  // Calls `f` for each that stands there, and perhaps for others; keeps those for which it is true.
+  // `f` changes no work list but others, and destroys no connection.
+  template <class F> void keep_if(const ConnTable &conns, F &&f) {
+    std::erase_if(list_, [&](Conn *c) { return !f(*c); });
+    if (!incomplete_)
+      return;
+    incomplete_ = false;
+    conns.for_each([&](Conn &c) { incomplete_ |= f(c); });
+  }
+
 private:
   std::vector<Conn *> list_;
   bool incomplete_ = false;

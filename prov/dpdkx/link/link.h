@@ -29,6 +29,7 @@ struct Traits {
   std::uint32_t max_datagram; // largest datagram a path can carry, bytes
   // What nobody has polled yet may have been acknowledged (note_session()): who polls it keeps it.
   bool acknowledges = false;
+  bool tells = false; // tell() and told() work
 };
 
 // Names a path within its port. Dense small integers; reused after close_path.
@@ -117,6 +118,12 @@ public:
   virtual void commit(PathId, const TxRoom &, std::uint32_t len) = 0;
   virtual void cancel(PathId, const TxRoom &) = 0;
   virtual void flush() = 0;
+
+  // A word to the peer of a path that is up, in place of a datagram: it replaces the one before,
+  // and may be seen before datagrams that were committed earlier. flush() wakes who sleeps.
+  virtual void tell(PathId, std::uint64_t word) { (void)word; }
+  // The peer's last; 0: none so far.
+  virtual std::uint64_t told(PathId) const { return 0; }
 
   // Up to `max` datagrams. Each call's datagrams are given back with one
   // release() before the next poll().

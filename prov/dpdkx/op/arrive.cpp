@@ -152,7 +152,7 @@ void Messenger::execute_whole(Peer &p, const wire::MessageFrame &f, RxOp *op) {
   spend(p, charge);
   if (f.flags & wire::frame_flag::want_processed) {
     p.owes_processed = true;
-    outlet_.want_ack(p);
+    outlet_.want_told(p);
   }
   if (op) {
     const Place place = claim_place(*op, f.len);
@@ -260,7 +260,7 @@ void Messenger::assembled(Landing &l) {
   }
   settle_adds(p);
   if (p.owes_processed) {
-    outlet_.want_ack(p);
+    outlet_.want_told(p);
     p.owes_processed = !p.traffic->assemblies.empty() || !p.traffic->adds.empty();
   }
 }

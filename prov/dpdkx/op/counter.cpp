@@ -85,7 +85,7 @@ void Messenger::settle_adds(Peer &p) {
     const WaitingAdd due = *a;
     adds_.give(a);
     add(p, due.mn, due.key, due.value);
-    outlet_.want_ack(p);
+    outlet_.want_told(p);
   }
 }
 

@@ -85,7 +85,7 @@ public:
       own_receives_.flush(error);
   }
   // Frees what an idle peer needs not keep.
-  static void tidy(Peer &);
+  void tidy(Peer &);
   // Whether anything has yet to be handed to a session that nobody waits for:
   // injected sends, answers to peers.
   bool promised();
@@ -229,7 +229,7 @@ private:
   void fail_landings(Peer &, int error);
   void fail_unexpected(Peer &);
   void release_window(Peer &);
-  static Traffic *traffic(Peer &); // null: no memory
+  Traffic *traffic(Peer &); // null: no memory
 
   util_ext::Matcher &matcher(std::uint64_t flags) { return receives_->matcher(flags); }
 
@@ -243,6 +243,8 @@ private:
   Slab<FarMemory> remotes_;
   Slab<TxOp> serving_; // large reads of peers
   Slab<WaitingAdd> adds_;
+  // Of the peer that became idle last: often the one that is busy next.
+  std::unique_ptr<Traffic> spare_traffic_;
   List<Landing, &Landing::pull_link> pulls_;
   std::size_t promised_units_ = 0; // credit windows beyond the first, all peers
   std::uint32_t first_window_ = 0; // units

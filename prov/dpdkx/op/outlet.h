@@ -38,6 +38,13 @@ public:
   virtual void want_ack(Peer &) = 0;
   // ... or a little later, if the application's answer can carry it.
   virtual void want_ack_soon(Peer &) = 0;
+  // The processed position, which the peer waits for, is to reach it with this turn, maybe before
+  // what has been committed so far.
+  virtual void want_told(Peer &) = 0;
+  // From now on it doesn't overtake what has been committed.
+  virtual void tell_in_order(Peer &) = 0;
+  // An operation waits for the position that the peer has processed (Messenger::note()).
+  virtual void await_told(Peer &) = 0;
   // Ask the peer where it stands.
   virtual void want_probe(Peer &) = 0;
   // The packet number before which everything has been acknowledged.

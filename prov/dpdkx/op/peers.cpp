@@ -27,7 +27,11 @@ void Messenger::share(Receives &receives) {
 }
 
 Traffic *Messenger::traffic(Peer &p) {
-  if (!p.traffic)
+  if (p.traffic)
+    return p.traffic.get();
+  if (spare_traffic_)
+    p.traffic = std::move(spare_traffic_);
+  else
     p.traffic.reset(new (std::nothrow) Traffic);
   return p.traffic.get();
 }
@@ -50,8 +54,13 @@ void Messenger::opened(Peer &p, const Opening &o) {
 }
 
 void Messenger::tidy(Peer &p) {
-  if (p.traffic && p.traffic->idle())
-    p.traffic.reset();
+  if (!p.traffic || !p.traffic->idle())
+    return;
+  if (!spare_traffic_) {
+    *p.traffic = {};
+    spare_traffic_ = std::move(p.traffic);
+  }
+  p.traffic.reset();
 }
 
 void Messenger::source_known(Peer &p) {

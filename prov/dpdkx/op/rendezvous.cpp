@@ -148,12 +148,16 @@ void Messenger::send_or_queue(Peer &p, ControlFrame &&c) {
 
 bool Messenger::flush_control(Peer &p) {
   Traffic &t = *p.traffic;
+  bool failures = false;
   while (ControlFrame *c = t.control.front()) {
     if (!send_control(p, *c))
-      return false;
+      break;
+    failures |= c->failed != nullptr;
     delete t.control.pop_front();
   }
-  return true;
+  if (failures) // the processed position may have waited for their leaving
+    settle_failed(p);
+  return t.control.empty();
 }
 
 void Messenger::send_cts(Landing &l) {

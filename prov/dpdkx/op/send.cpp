@@ -208,6 +208,7 @@ void Messenger::sent(Peer &p, TxOp &op) {
   Traffic &t = *p.traffic;
   if (op.needs_no_receive() || (op.flags & FI_DELIVERY_COMPLETE)) { // a write may yet fail
     t.awaiting_processed.push_back(&op);
+    outlet_.await_told(p);
   } else {
     t.awaiting_ack.push_back(&op);
     outlet_.await_ack(p);

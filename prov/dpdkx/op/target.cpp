@@ -130,8 +130,8 @@ void Messenger::written(Landing &l) {
 // The peer waits for the processed position.
 void Messenger::owe_processed(Peer &p, std::uint8_t flags) {
   p.owes_processed = true;
-  if (flags & wire::frame_flag::want_processed)
-    outlet_.want_ack(p);
+  if (p.lossless || (flags & wire::frame_flag::want_processed))
+    outlet_.want_told(p);
   else
     outlet_.want_ack_soon(p);
 }
@@ -159,6 +159,7 @@ void Messenger::tell_failed(Landing &l) {
   c.status.mn = l.mn;
   c.failed = &l;
   Peer &p = *l.peer;
+  outlet_.tell_in_order(p);
   send_or_queue(p, std::move(c));
   settle_failed(p);
 }

@@ -16,7 +16,7 @@
 
 namespace dpdkx::link::host {
 
-inline constexpr std::uint32_t handshake_version = 1;
+inline constexpr std::uint32_t handshake_version = 2;
 
 struct Hello {
   char magic[8];

@@ -30,13 +30,34 @@ void HostPort::commit(PathId, const TxRoom &room, std::uint32_t len) {
   to.tx.commit(len);
   ++counters_.tx_datagrams;
   counters_.tx_bytes += len;
-  if (!to.unflushed) {
-    to.unflushed = true;
-    unflushed_.push_back(&to);
-  }
+  to_flush(to);
 }
 
-// Datagrams are visible since their commit. What is left to do is to wake
+void HostPort::to_flush(Path &path) {
+  if (path.unflushed)
+    return;
+  path.unflushed = true;
+  unflushed_.push_back(&path);
+}
+
+void HostPort::tell(PathId id, std::uint64_t word) {
+  if (inherited()) [[unlikely]]
+    return;
+  Path &to = path(id);
+  if (to.state != Path::State::open) [[unlikely]]
+    return;
+  to.rx.tell(word);
+  to_flush(to);
+}
+
+std::uint64_t HostPort::told(PathId id) const {
+  if (inherited()) [[unlikely]]
+    return 0;
+  const Path &from = path(id);
+  return from.state == Path::State::connecting ? 0 : from.tx.told();
+}
+
+// Datagrams and words are visible already. What is left to do is to wake
 // receivers that sleep: they set their flag and then look at the ring, while
 // this side has filled the ring and now looks at the flag. Each must have its
 // store done before its load, or both could miss the other. A receiver that

@@ -29,6 +29,8 @@ public:
   void commit(PathId id, const TxRoom &room, std::uint32_t len) override;
   void cancel(PathId, const TxRoom &) override {}
   void flush() override;
+  void tell(PathId id, std::uint64_t word) override;
+  std::uint64_t told(PathId id) const override;
 
   unsigned poll(RxDatagram *out, unsigned max) override;
   void release(RxDatagram *datagrams, unsigned n) override;
@@ -72,6 +74,7 @@ private:
   // Data
   unsigned drain(Watch &watch, RxDatagram *out, unsigned max);
   [[gnu::cold]] void break_path(Path &path, const char *what);
+  void to_flush(Path &path);
   void wake_if_asleep(Path &path);
 
   // Paths

@@ -22,7 +22,8 @@ HostPort::HostPort(const Address &bound, const HostOptions &options, Fd listener
               .ordered = true,
               .checksum = false,
               .can_pull = true,
-              .max_datagram = options.max_datagram},
+              .max_datagram = options.max_datagram,
+              .tells = true},
       bound_(bound), generation_(fork_generation.load(std::memory_order_relaxed)),
       own_pid_(getpid()), options_(options), listener_(std::move(listener)) {}
 

@@ -20,6 +20,9 @@
 // it against what a producer could have written; the producer checks the head.
 // A side that is killed between any two instructions leaves nothing half-seen:
 // the word makes a record exist, the head makes its room free.
+//
+// Beside its head the consumer has a word to tell the producer something in place of a datagram
+// on the ring the other way: it costs a store, and a load of who expects it.
 #pragma once
 
 #include "dpdkx/link/host/ordering.h"
@@ -53,6 +56,7 @@ struct RingMemory {
   std::byte *bytes = nullptr;    // mapped twice
   std::uint32_t size = 0;        // a power of two
   std::uint64_t *head = nullptr; // the consumer's, on a line of its own
+  std::uint64_t *told = nullptr; // likewise, on the same
   std::uint64_t channel = 0;     // names the ring to ThreadSanitizer
 };
 
@@ -95,6 +99,12 @@ public:
   }
   // Whether the consumer has released everything. Reads its head.
   bool drained() { return refresh_head() && head_ == position_; }
+  // What the consumer has told last; 0: nothing so far.
+  std::uint64_t told() const {
+    const std::uint64_t word = load_acquire(memory_.told);
+    tsan_acquire(memory_.channel);
+    return word;
+  }
   // The consumer's head is one that no consumer would have written.
   bool corrupt() const { return corrupt_; }
   std::uint64_t position() const { return position_; }
@@ -165,6 +175,11 @@ public:
   void release() {
     head_ = position_;
     store_release(memory_.head, head_);
+  }
+
+  void tell(std::uint64_t word) {
+    tsan_release(memory_.channel);
+    store_release(memory_.told, word);
   }
 
   bool empty() const { return load_acquire(watch()) == 0; }

@@ -132,7 +132,8 @@ ConsumerWords &Segment::consumer_words(End receiver) const {
 }
 
 RingMemory Segment::ring(End receiver) const {
-  return {ring_bytes_of(receiver), ring_bytes_, &consumer_words(receiver).head,
+  ConsumerWords &words = consumer_words(receiver);
+  return {ring_bytes_of(receiver), ring_bytes_, &words.head, &words.told,
           inode_ * 2 + static_cast<std::uint64_t>(receiver)};
 }
 

@@ -22,10 +22,11 @@ enum class Sleep : std::uint32_t {
 };
 
 // The words that the consumer of a ring writes, apart, because processors fetch
-// lines in pairs.
+// lines in pairs; but for `told`, which changes when the head does.
 inline constexpr std::size_t line_pair = 128;
 struct ConsumerWords {
   alignas(line_pair) std::uint64_t head;
+  std::uint64_t told;                     // see RingConsumer::tell()
   alignas(line_pair) std::uint32_t sleep; // Sleep
 };
 

@@ -21,7 +21,8 @@ SimPort::SimPort(Network::Core &core, Nic &nic, const Profile &profile)
                                                              .ordered = profile.lossless,
                                                              .checksum = !profile.lossless,
                                                              .can_pull = profile.lossless,
-                                                             .max_datagram = profile.max_datagram},
+                                                             .max_datagram = profile.max_datagram,
+                                                             .tells = profile.lossless},
       bulk_port_(profile.bulk_delay && !profile.lossless ? next_number(nic.address.port) : 0) {}
 
 SimPort::~SimPort() {
@@ -127,6 +128,24 @@ void SimPort::flush() {
   for (auto &[packet, id] : committed_)
     send(packet, find(id));
   committed_.clear();
+}
+
+// It takes no time, and so overtakes all datagrams that could be overtaken.
+void SimPort::tell(PathId id, std::uint64_t word) {
+  Lock lock(core_.mutex);
+  if (!alive_)
+    return;
+  const Path *p = path(id);
+  if (SimPort *const other = p ? behind(p->peer_end) : nullptr) {
+    other->find(p->peer_end.id)->told = word;
+    core_.mark_ready(other->nic_);
+  }
+}
+
+std::uint64_t SimPort::told(PathId id) const {
+  Lock lock(core_.mutex);
+  const auto i = static_cast<std::size_t>(id);
+  return alive_ && i < paths_.size() && paths_[i].open ? paths_[i].told : 0;
 }
 
 // `p`: its path, if that is still open.

@@ -23,6 +23,8 @@ public:
   void commit(PathId, const TxRoom &, std::uint32_t len) override;
   void cancel(PathId, const TxRoom &) override;
   void flush() override;
+  void tell(PathId, std::uint64_t word) override;
+  std::uint64_t told(PathId) const override;
   unsigned poll(RxDatagram *out, unsigned max) override;
   void release(RxDatagram *, unsigned n) override;
   Address source(const RxDatagram &) const override;
@@ -51,6 +53,7 @@ private:
     std::uint64_t serial = 0;
     Address peer;
     PathEnd peer_end;          // lossless
+    std::uint64_t told = 0;    // lossless: the peer's last word
     std::uint32_t held = 0;    // lossless: datagrams sent and not yet released
     std::uint32_t to_poll = 0; // lossless: datagrams that have arrived
     Time last_arrival{};       // lossless: of what has been sent so far, at the peer
