@@ -36,19 +36,23 @@ public:
 };
 
 void add__needs_the_key_and_the_right(void **) {
-  fake::Domain domain;
-  CntrTable &t = domain.exported;
-  Counter c(domain), closed(domain);
-  assert_int_equal(t.add(1, 5), -FI_ENOKEY);
-  assert_int_equal(t.insert(c.impl(), 1, FI_REMOTE_WRITE), 0);
-  assert_int_equal(t.insert(closed.impl(), 2, FI_REMOTE_READ), 0);
-  assert_int_equal(t.add(1, 5), 0);
-  assert_int_equal(t.add(1, ~std::uint64_t{0} - 6), 0); // takes 7 away
-  assert_true(c.impl().value() == ~std::uint64_t{0} - 1);
-  assert_int_equal(c.impl().errors(), 0);
-  assert_int_equal(t.add(2, 5), -FI_EACCES);
-  assert_int_equal(closed.impl().value(), 0);
-  assert_int_equal(t.add(3, 5), -FI_ENOKEY);
+  for (const fi_threading threading : {FI_THREAD_SAFE, FI_THREAD_DOMAIN}) {
+    fake::Domain domain(threading);
+    CntrTable &t = domain.exported;
+    Counter c(domain), closed(domain);
+    assert_int_equal(t.add(1, 5), -FI_ENOKEY);
+    assert_int_equal(t.insert(c.impl(), 1, FI_REMOTE_WRITE), 0);
+    assert_int_equal(t.insert(closed.impl(), 2, FI_REMOTE_READ), 0);
+    assert_int_equal(t.add(1, 5), 0);
+    assert_int_equal(t.add(1, ~std::uint64_t{0} - 6), 0); // takes 7 away
+    assert_true(c.impl().value() == ~std::uint64_t{0} - 1);
+    assert_int_equal(c.impl().errors(), 0);
+    assert_int_equal(t.add(2, 5), -FI_EACCES);
+    assert_int_equal(closed.impl().value(), 0);
+    assert_int_equal(t.add(3, 5), -FI_ENOKEY);
+    assert_int_equal(t.remove(c.impl(), 1), 0);
+    assert_int_equal(t.add(1, 5), -FI_ENOKEY);
+  }
 }
 
 void insert__keeps_keys_apart_and_gives_a_counter_several(void **) {

@@ -526,7 +526,9 @@ public:
   void queue(int id, const Step &s) {
     handles_.emplace_back();
     Action action = s.action;
-    const auto rc = domain_.triggers.queue(
+    util_ext::Triggers &t = domain_.triggers;
+    const auto call = id % 4 ? &util_ext::Triggers::queue_and_run : &util_ext::Triggers::queue;
+    const auto rc = (t.*call)(
         {*counters_[static_cast<std::size_t>(s.counter)], s.value, nullptr, &handles_.back()},
         work([this, id, action](Work &) mutable {
           if (action.refusals-- > 0)
@@ -539,7 +541,7 @@ public:
           return 0;
         }));
     RC_ASSERT(rc == 0);
-    domain_.triggers.run(false);
+    t.run(false);
   }
   bool cancel(int id) {
     return domain_.triggers.cancel(handles_[static_cast<std::size_t>(id)]) == 0;
