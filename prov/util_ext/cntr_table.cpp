@@ -11,11 +11,12 @@
 namespace util_ext {
 
 CntrTable::Export *CntrTable::find(std::uint64_t key, int &error) noexcept {
-  const auto found = exports_.find(key);
-  error = found == exports_.end()                     ? -FI_ENOKEY
-          : !(found->second.rights & FI_REMOTE_WRITE) ? -FI_EACCES
-                                                      : 0;
-  return error ? nullptr : &found->second;
+  if (!last_ || last_->first != key) {
+    const auto found = exports_.find(key);
+    last_ = found == exports_.end() ? nullptr : &*found;
+  }
+  error = !last_ ? -FI_ENOKEY : !(last_->second.rights & FI_REMOTE_WRITE) ? -FI_EACCES : 0;
+  return error ? nullptr : &last_->second;
 }
 
 int CntrTable::add(std::uint64_t key, std::uint64_t value) noexcept {
@@ -67,6 +68,7 @@ int CntrTable::insert_random(Cntr &cntr, std::uint64_t rights, std::uint64_t &ke
 
 // From here on no addition can start. Whoever else removes the same finds nothing.
 void CntrTable::withdraw(Keys::iterator key, std::unique_lock<std::mutex> &lock) noexcept {
+  last_ = nullptr;
   const Exports::node_type taken = exports_.extract(key->second);
   keys_.erase(key);
   pins_.wait(taken.mapped().additions, lock);

@@ -55,6 +55,7 @@ private:
   mutable std::mutex mutex_;
   Pins pins_; // additions to exported counters
   Exports exports_;
+  Exports::value_type *last_ = nullptr; // the one that was found last: often the next
   Keys keys_;
 };
 
