@@ -6,6 +6,8 @@
 #include "collc/runtime/registry.h"
 #include "collc/runtime/request.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -41,20 +43,48 @@ void check_ranks(std::int64_t ranks, std::int64_t rank) {
 bool test(request &r, bool drive) {
   group &g = r.owner();
   const std::lock_guard lock(g.mutex);
-  if (!r.active())
+  if (!r.active() || r.test())
     return true;
-  if (drive)
-    g.progress();
+  if (!drive)
+    return false;
+  g.progress();
   return r.test();
 }
 
+// When a waiting loop gives its processor to others: seldom where nobody wants it, as that costs a
+// system call; with each turn where a yield has turned out to let somebody run, who may be the
+// peer.
+class waiting {
+public:
+  // True: it has done so.
+  bool pass() {
+    if (calm_ >= calm_yields && ++turns_ % busy_turns != 0)
+      return false;
+    const auto before = clock::now();
+    std::this_thread::yield();
+    calm_ = clock::now() - before < busy_yield ? std::min(calm_ + 1, calm_yields) : 0;
+    return true;
+  }
+
+private:
+  static constexpr unsigned busy_turns = 64, calm_yields = 64;
+  static constexpr auto busy_yield = std::chrono::microseconds(1);
+  unsigned turns_ = 0, calm_ = calm_yields;
+};
+
 void wait(request &r, int timeout_ms) {
-  const auto end = clock::now() + std::chrono::milliseconds(timeout_ms < 0 ? 0 : timeout_ms);
+  thread_local waiting loop;
+  const auto timeout = std::chrono::milliseconds(timeout_ms);
+  clock::time_point begun{};
   while (!test(r, true)) {
     drive_others(&r.owner());
-    if (timeout_ms >= 0 && clock::now() >= end)
+    if (!loop.pass() && timeout_ms != 0)
+      continue;
+    const auto now = clock::now();
+    if (begun == clock::time_point())
+      begun = now;
+    if (timeout_ms >= 0 && now - begun >= timeout)
       fail(-FI_ETIMEDOUT, fmt::format("not complete after {} ms", timeout_ms));
-    std::this_thread::yield();
   }
 }
 

@@ -44,6 +44,7 @@ private:
   };
   bool probe(std::int64_t peer) override;
   bool tell(call &, std::uint64_t value);
+  void over(call &);
   bool take_completion();
 
   fabric &fabric_;
@@ -53,6 +54,8 @@ private:
   std::uint64_t alarm_key_ = 0;
   std::vector<std::uint64_t> alarm_keys_;
   std::vector<call> probes_, alarms_; // by rank
+  std::size_t calls_under_way_ = 0;   // of these
+  unsigned turns_ = 0;
 };
 
 class offload_runner final : public runner {
@@ -121,6 +124,7 @@ private:
   entries entries_[2]; // of even and odd epochs
   std::uint64_t epoch_ = 0;
   std::size_t queued_ = 0;    // works of this epoch
+  unsigned looks_ = 0;        // in vain
   std::uint64_t awaited_ = 0; // so many completions there will be when all that is queued is over
 };
 
