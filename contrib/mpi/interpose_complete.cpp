@@ -35,7 +35,8 @@ template <class Test> int wait(mixed &requests, Test test) {
     const int code = test(&flag);
     if (code != MPI_SUCCESS || flag != 0)
       return code;
-    requests.drive();
+    if (idle.for_mpi())
+      requests.drive();
     idle.pass();
   }
 }
@@ -88,7 +89,7 @@ int MPI_Wait(MPI_Request *handle, MPI_Status *status) {
   return guarded(MPI_COMM_WORLD, [&] {
     idle_turns idle;
     while (!r->done()) {
-      if (r->of())
+      if (r->of() && idle.for_mpi())
         drive_mpi(*r->of());
       idle.pass();
     }

@@ -107,6 +107,11 @@ void end_background() {
     only.end();
 }
 
+bool idle_turns::for_mpi() const {
+  constexpr unsigned looks = 8;
+  return turns_ >= busy_turns || turns_ % looks == looks - 1;
+}
+
 void idle_turns::pass() {
   if (++turns_ > busy_turns)
     sched_yield();

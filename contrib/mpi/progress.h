@@ -23,6 +23,8 @@ void end_background();
 class idle_turns {
 public:
   void pass();
+  // Whether the MPI is to be driven in this turn: that costs as much as several looks at a request.
+  [[nodiscard]] bool for_mpi() const;
 
 private:
   unsigned turns_ = 0;
