@@ -2,12 +2,14 @@
 #include "dpdkx/daemon/check_port.h"
 
 #include "dpdkx/daemon/daemon.h"
-#include "unit/daemon/hub.h"
+#include "harness/hub.h"
+#include "unit/daemon/fakes.h"
 
 using namespace daemon_test;
 using daemon::CheckPort;
 using daemon::Config;
 using daemon::Daemon;
+using harness::Hub;
 
 namespace {
 

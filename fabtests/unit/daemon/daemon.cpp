@@ -4,7 +4,8 @@
 #include "dpdkx/daemon/daemon.h"
 
 #include "dpdkx/link/daemon/client.h"
-#include "unit/daemon/hub.h"
+#include "harness/hub.h"
+#include "unit/daemon/fakes.h"
 
 #include <atomic>
 #include <csignal>
@@ -19,6 +20,7 @@
 using namespace daemon_test;
 using daemon::Config;
 using daemon::Daemon;
+using harness::Hub;
 
 namespace {
 
