@@ -124,7 +124,8 @@ static void client__finds_its_device(void **) {
       assert_true(device->statistics().empty());
     } else {
       assert_int_equal(rc, -ENODEV);
-      assert_true(contains(error, "net7; allowed: net0"));
+      assert_string_equal(error.c_str(),
+                          ("dpdkxd at " + name + ": no device 'net7'; allowed: net0").c_str());
     }
   }
 }

@@ -90,6 +90,12 @@ static void reply__is_known_by_its_magic_version_and_status(void **) {
   assert_false(is_reply(wrong, sizeof(wrong)));
 }
 
+// It comes from the other process, and goes into a log.
+static void text__is_of_one_line(void **) {
+  const Reply reply = make_reply(-EIO, "no\nroot: yes\x1b[2J\x7f \xc3\xa4");
+  assert_string_equal(text_of(reply.text).c_str(), "no?root: yes?[2J? \xc3\xa4");
+}
+
 static void text__may_fill_its_field(void **) {
   const std::string longest(sizeof(Request::device), 'x');
   Request request = make_request(Ask::attach);
@@ -142,6 +148,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(request__with_a_fault_is_told_which),
     cmocka_unit_test(request__of_another_version_is_told_so),
     cmocka_unit_test(reply__is_known_by_its_magic_version_and_status),
+    cmocka_unit_test(text__is_of_one_line),
     cmocka_unit_test(text__may_fill_its_field),
     cmocka_unit_test(entry__carries_a_device),
     cmocka_unit_test(name__of_a_socket_is_abstract_or_a_path),

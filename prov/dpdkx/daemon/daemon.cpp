@@ -124,18 +124,11 @@ int Daemon::open_check_port(DeviceSlot &slot, std::string &error) {
 
 int Daemon::attach(Guest &guest, const link::daemon::Request &request, const link::host::Fd &memory,
                    std::string &error) {
-  std::string name = link::daemon::text_of(request.device);
-  // It goes into the log, where a line is one line.
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  const auto found = std::ranges::find(infos_, name, &link::DeviceInfo::link_name);
-  if (found == infos_.end()) {
-    error = "no device '" + name + "'; allowed:";
-    for (const link::DeviceInfo &info : infos_)
-      error += " " + info.link_name;
+  const link::DeviceInfo *const found =
+      link::daemon::find_device(infos_, link::daemon::text_of(request.device), error);
+  if (found == nullptr)
     return -ENODEV;
-  }
-  DeviceSlot &slot = devices_[static_cast<std::size_t>(found - infos_.begin())];
+  DeviceSlot &slot = devices_[static_cast<std::size_t>(found - infos_.data())];
   if (guest.who.uid != 0 && request.port < first_free_port) {
     error = "UDP port " + std::to_string(request.port) + " is for root alone; allowed: from " +
             std::to_string(first_free_port) + " on (FI_DPDKX_PORT_RANGE)";

@@ -72,6 +72,13 @@ bool is_reply(const Reply &reply, std::size_t received) {
          reply.version == protocol_version && reply.status <= 0 && reply.status >= -4095;
 }
 
+std::string printable(std::string_view text) {
+  std::string out(text);
+  std::ranges::replace_if(
+      out, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return out;
+}
+
 DeviceEntry make_entry(const DeviceInfo &info) {
   DeviceEntry entry{};
   put_text(entry.name, info.name);
@@ -113,6 +120,17 @@ DeviceInfo device_info(const DeviceEntry &entry) {
                            entry.pci_function, entry.pci_ids[0], entry.pci_ids[1],
                            entry.pci_ids[2],   entry.pci_ids[3], entry.pci_revision};
   return info;
+}
+
+const DeviceInfo *find_device(const std::vector<DeviceInfo> &devices, const std::string &link_name,
+                              std::string &error) {
+  const auto found = std::ranges::find(devices, link_name, &DeviceInfo::link_name);
+  if (found != devices.end())
+    return &*found;
+  error = "no device '" + link_name + "'; allowed:";
+  for (const DeviceInfo &info : devices)
+    error += " " + info.link_name;
+  return nullptr;
 }
 
 bool is_socket_name(std::string_view name) {

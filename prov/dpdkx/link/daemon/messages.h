@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <vector>
 
 namespace dpdkx::link::daemon {
 
@@ -78,13 +79,20 @@ bool is_reply(const Reply &, std::size_t received);
 template <std::size_t n> void put_text(char (&field)[n], std::string_view text) {
   text.copy(field, n);
 }
+// Anybody may have written it, and it goes into logs, where a line is one line: what can't be
+// printed is a '?'.
+std::string printable(std::string_view);
 template <std::size_t n> std::string text_of(const char (&field)[n]) {
   const std::string_view all(field, n);
-  return std::string(all.substr(0, all.find('\0')));
+  return printable(all.substr(0, all.find('\0')));
 }
 
 DeviceEntry make_entry(const DeviceInfo &);
 DeviceInfo device_info(const DeviceEntry &);
+
+// The device with that link name; null, with a text that names those there are.
+const DeviceInfo *find_device(const std::vector<DeviceInfo> &, const std::string &link_name,
+                              std::string &error);
 
 // A socket's name as settings have it, "@name" or "/path": false if it is neither, or too long.
 bool is_socket_name(std::string_view);
