@@ -341,6 +341,25 @@ static void memory__that_could_fail_is_refused(void **) {
   assert_true(running.comes_to("ranks", 0));
 }
 
+// It is a port of the device's as any other.
+static void low_ports__are_roots_for_bulk_too(void **) {
+  if (geteuid() != 0)
+    skip();
+  const Running running;
+  Rank rank(64 * 1024, 5000);
+  const auto status_of_others = [&](std::uint16_t bulk_port) {
+    rank.request.bulk_port = bulk_port;
+    assert_int_equal(seteuid(65534), 0);
+    const int status = attach_status(running, rank.request, rank.memory);
+    assert_int_equal(seteuid(0), 0);
+    return status;
+  };
+  assert_int_equal(status_of_others(1023), -EACCES);
+  assert_int_equal(status_of_others(1024), 0);
+  assert_true(running.comes_to("ranks", 0));
+  assert_int_equal(attach_status(running, rank.request, rank.memory), 0);
+}
+
 // The device's name comes from anybody, and goes into the log.
 static void name__of_no_device_cant_forge_the_log(void **) {
   const LogCapture log;
@@ -576,6 +595,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(device__that_wakes_nobody_is_looked_at),
     cmocka_unit_test(rank__is_refused_with_a_reason),
     cmocka_unit_test(low_ports__are_roots),
+    cmocka_unit_test(low_ports__are_roots_for_bulk_too),
     cmocka_unit_test(memory__that_could_fail_is_refused),
     cmocka_unit_test(name__of_no_device_cant_forge_the_log),
     cmocka_unit_test(many__at_once_get_ports_of_their_own),

@@ -122,18 +122,14 @@ int Daemon::open_check_port(DeviceSlot &slot, std::string &error) {
 
 // --- ranks ---
 
-int Daemon::attach(Guest &guest, const link::daemon::Request &request, const link::host::Fd &memory,
-                   std::string &error) {
-  const link::DeviceInfo *const found =
-      link::daemon::find_device(infos_, link::daemon::text_of(request.device), error);
-  if (found == nullptr)
-    return -ENODEV;
-  DeviceSlot &slot = devices_[static_cast<std::size_t>(found - infos_.data())];
-  if (guest.who.uid != 0 && request.port < first_free_port) {
-    error = "UDP port " + std::to_string(request.port) + " is for root alone; allowed: from " +
-            std::to_string(first_free_port) + " on (FI_DPDKX_PORT_RANGE)";
-    return -EACCES;
-  }
+int Daemon::may_attach(const link::host::Peer &who, const link::daemon::Request &request,
+                       std::string &error) const {
+  for (const std::uint16_t port : {request.port, request.bulk_port})
+    if (who.uid != 0 && port != 0 && port < first_free_port) {
+      error = "UDP port " + std::to_string(port) + " is for root alone; allowed: from " +
+              std::to_string(first_free_port) + " on (FI_DPDKX_PORT_RANGE)";
+      return -EACCES;
+    }
   if (count_ >= config_.max_ranks) {
     error = "max-ranks is " + std::to_string(config_.max_ranks) + ", and so many are attached";
     return -EUSERS;
@@ -143,6 +139,18 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
             std::to_string(request.ring_bytes) + " bytes (FI_DPDKX_DAEMON_RING)";
     return -EFBIG;
   }
+  return 0;
+}
+
+int Daemon::attach(Guest &guest, const link::daemon::Request &request, const link::host::Fd &memory,
+                   std::string &error) {
+  const link::DeviceInfo *const found =
+      link::daemon::find_device(infos_, link::daemon::text_of(request.device), error);
+  if (found == nullptr)
+    return -ENODEV;
+  DeviceSlot &slot = devices_[static_cast<std::size_t>(found - infos_.data())];
+  if (const int rc = may_attach(guest.who, request, error))
+    return rc;
   link::host::Segment segment;
   if (const int rc = link::host::Segment::attach(memory, request.ring_bytes, segment)) {
     error = "its memory can't be mapped, or is not as it must be";

@@ -53,6 +53,8 @@ private:
   Daemon(const Config &, Surroundings);
   int start(std::string &error);
   int open_check_port(DeviceSlot &, std::string &error);
+  int may_attach(const link::host::Peer &who, const link::daemon::Request &,
+                 std::string &error) const;
   int attach(Guest &, const link::daemon::Request &, const link::host::Fd &memory,
              std::string &error);
   void look(Time now);
