@@ -125,6 +125,10 @@ int daemon_devices(const std::string &socket, std::vector<DeviceInfo> &out, std:
     const ssize_t got = daemon::receive(fd, &entry, sizeof(entry), patience);
     if (got != sizeof(entry))
       return daemon::broken_off(socket, got, error);
+    if (const char *fault = daemon::entry_fault(entry)) {
+      error = daemon::at(socket) + " tells of a device that can't be: " + fault;
+      return -EPROTO;
+    }
     out.push_back(daemon::device_info(entry));
   }
   return 0;
