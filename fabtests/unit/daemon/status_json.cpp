@@ -88,6 +88,13 @@ static void status_json__for_eyes_it_has_lines(void **) {
   expect_equal(indented_json("no"), "no");
 }
 
+// Whoever answers: what is nested would take the stack of who shows it.
+static void status_json__nested_without_end_stays_as_it_is(void **) {
+  constexpr std::size_t depth = 1'000'000;
+  const std::string text = std::string(depth, '[') + std::string(depth, ']');
+  assert_true(indented_json(text) == text);
+}
+
 static const CMUnitTest cases[] = {
     cmocka_unit_test(status_json__all_of_it_comes_back),
     cmocka_unit_test(status_json__the_most_that_counters_hold),
@@ -96,5 +103,6 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(status_json__what_is_no_status_is_told),
     cmocka_unit_test(status_json__names_need_not_be_utf8),
     cmocka_unit_test(status_json__for_eyes_it_has_lines),
+    cmocka_unit_test(status_json__nested_without_end_stays_as_it_is),
 };
 static const unit::Group group{"status_json", cases};

@@ -233,9 +233,17 @@ std::string status_to_json(const Status &status) {
 }
 
 std::string indented_json(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  return json.is_discarded() ? std::string(text)
-                             : json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // What is nested takes stack to be written.
+  constexpr int max_depth = 64;
+  bool too_deep = false;
+  const auto look = [&](int depth, Json::parse_event_t, Json &) {
+    too_deep |= depth > max_depth;
+    return !too_deep;
+  };
+  const Json json = Json::parse(text, look, false);
+  return too_deep || json.is_discarded()
+             ? std::string(text)
+             : json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 bool status_from_json(std::string_view text, Status &out, std::string &error) {
