@@ -275,6 +275,53 @@ static void rank__is_refused_with_a_reason(void **) {
   assert_int_equal(running.told("devices"), 1);
 }
 
+namespace {
+
+// As another user than root.
+int open_as(uid_t user, Endpoint &endpoint, link::Device &device, std::uint16_t port,
+            std::string *why = nullptr) {
+  assert_int_equal(seteuid(user), 0);
+  const int rc = endpoint.open(device, port, why);
+  assert_int_equal(seteuid(0), 0);
+  return rc;
+}
+
+} // namespace
+
+// So that none keeps the others out.
+static void user__has_its_share(void **) {
+  if (geteuid() != 0)
+    skip();
+  constexpr uid_t one = 65534, other = 65533;
+  Config config;
+  config.max_ranks = 5;
+  const Running running(config);
+  const auto device = running.device();
+  Endpoint of_one[4], of_other[2], roots;
+  std::string why;
+  for (std::uint16_t i = 0; i < 3; ++i)
+    assert_int_equal(open_as(one, of_one[i], *device, 2000 + i), 0);
+  assert_int_equal(open_as(one, of_one[3], *device, 2003, &why), -EUSERS);
+  assert_true(why.find("max-ranks-per-user is 3, and user 65534 has so many attached") !=
+              std::string::npos);
+  assert_int_equal(open_as(other, of_other[0], *device, 3000), 0);
+  of_one[0].port.reset();
+  assert_true(running.comes_to("ranks", 3));
+  assert_int_equal(open_as(one, of_one[3], *device, 2003), 0);
+  assert_int_equal(open_as(one, of_one[0], *device, 2000), -EUSERS);
+  Config more = running.config;
+  more.max_ranks_per_user = 1; // of those who come from now on
+  running.daemon->reload(more);
+  for (int i = 0; i < patience_ms && open_as(other, of_other[1], *device, 3001, &why) == 0; ++i) {
+    of_other[1].port.reset();
+    assert_true(running.comes_to("ranks", 4));
+  }
+  assert_true(why.find("max-ranks-per-user is 1, and user 65533") != std::string::npos);
+  assert_int_equal(running.told("ranks"), 4);
+  // Root's are limited by max-ranks alone.
+  assert_int_equal(roots.open(*device, 1), 0);
+}
+
 // As the kernel has it.
 static void low_ports__are_roots(void **) {
   if (geteuid() != 0)
@@ -594,6 +641,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(sleepers__lose_no_wake),
     cmocka_unit_test(device__that_wakes_nobody_is_looked_at),
     cmocka_unit_test(rank__is_refused_with_a_reason),
+    cmocka_unit_test(user__has_its_share),
     cmocka_unit_test(low_ports__are_roots),
     cmocka_unit_test(low_ports__are_roots_for_bulk_too),
     cmocka_unit_test(memory__that_could_fail_is_refused),

@@ -35,6 +35,8 @@ inline Status example_status() {
   status.turns = 1'000'000;
   status.sleeps = 17;
   status.ranks_refused = 1;
+  status.max_ranks = 1024;
+  status.max_ranks_per_user = 512;
   DeviceStatus &device = status.devices.emplace_back();
   link::DeviceInfo &info = device.info;
   info.name = "0000:01:00.0";

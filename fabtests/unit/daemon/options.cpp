@@ -47,6 +47,7 @@ static void options__presets_are_the_defaults_of_config(void **) {
   const Config preset;
   expect_equal(options.config.socket, preset.socket.c_str());
   assert_int_equal(options.config.max_ranks, preset.max_ranks);
+  assert_int_equal(options.config.max_ranks_per_user, preset.max_ranks_per_user);
   assert_int_equal(options.config.max_ring, preset.max_ring);
   assert_int_equal(options.config.check_port, preset.check_port);
   assert_int_equal(options.config.processor, preset.processor);
@@ -84,6 +85,7 @@ static void options__values_arrive(void **) {
                                 {"eal-args", "-l 0"},
                                 {"socket", "/run/dpdkx/s"},
                                 {"max-ranks", "7"},
+                                {"max-ranks-per-user", "3"},
                                 {"max-ring", "1MiB"},
                                 {"check-port", "5000"},
                                 {"sleep-after", "0"},
@@ -113,6 +115,7 @@ static void options__values_arrive(void **) {
   }
   expect_equal(config.socket, "/run/dpdkx/s");
   assert_int_equal(config.max_ranks, 7);
+  assert_int_equal(config.max_ranks_per_user, 3);
   assert_int_equal(config.max_ring, 1 << 20);
   assert_int_equal(config.check_port, 5000);
   assert_true(config.sleep_after == Duration::zero());

@@ -9,7 +9,7 @@ using namespace dpdkx::daemon;
 static void status_text__has_all_there_is(void **) {
   expect_equal(
       status_text(example_status()),
-      R"(dpdkxd 0.1.0, pid 99, on @dpdkxd, up 1m40s; processor 12.5 %, turns 1000000, sleeps 17, ranks refused 1
+      R"(dpdkxd 0.1.0, pid 99, on @dpdkxd, up 1m40s; processor 12.5 %, turns 1000000, sleeps 17; ranks 2 of 1024 (512 of a user), refused 1
 
 0000:01:00.0 (eth0): mlx5_pci, 10.0.0.1/24, 02:00:00:00:00:1f, MTU 9000, 100Gbit/s, NUMA node 1; RSS over 2 queues
   queue                  for  packets
@@ -45,8 +45,10 @@ static void status_text__changes_are_per_second(void **) {
   now.devices[0].queues[0].packets += 20;
   now.devices[0].counters[0].second += 200;
   const std::string text = status_change_text(before, now);
-  expect_parts(text, {"processor 50.0 %, turns/s 1.00M, sleeps/s 0,", "eager         10\n",
-                      "1.20K     12.3M", "counter/s\n  rx_good_packets  100\n"});
+  expect_parts(
+      text,
+      {"processor 50.0 %, turns/s 1.00M, sleeps/s 0; ranks 2 of 1024 (512 of a user), refused/s 0",
+       "eager         10\n", "1.20K     12.3M", "counter/s\n  rx_good_packets  100\n"});
   assert_true(text.find("odd") == std::string::npos); // has not moved
 }
 

@@ -134,6 +134,13 @@ int Daemon::may_attach(const link::host::Peer &who, const link::daemon::Request 
     error = "max-ranks is " + std::to_string(config_.max_ranks) + ", and so many are attached";
     return -EUSERS;
   }
+  const auto of_user = count_of_user_.find(who.uid);
+  if (who.uid != 0 && who.uid != own_user_ && of_user != count_of_user_.end() &&
+      of_user->second >= config_.share_of_user()) {
+    error = "max-ranks-per-user is " + std::to_string(config_.share_of_user()) + ", and user " +
+            std::to_string(who.uid) + " has so many attached";
+    return -EUSERS;
+  }
   if (request.ring_bytes > config_.max_ring) {
     error = "max-ring is " + std::to_string(config_.max_ring) + ", its rings have " +
             std::to_string(request.ring_bytes) + " bytes (FI_DPDKX_DAEMON_RING)";
@@ -195,6 +202,7 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
            " of user " + std::to_string(attachment->user()) + " is attached";
   });
   (void)send(attachment->socket().get(), &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
+  ++count_of_user_[attachment->user()];
   slot.attachments.push_back(std::move(attachment));
   ++count_;
   return 0;
@@ -265,6 +273,8 @@ void Daemon::end(Attachment &attachment) {
   epoll_ctl(sleep_epoll_.get(), EPOLL_CTL_DEL, attachment.port().wait_fd(), nullptr);
   attachment.end();
   --count_;
+  if (const auto of_user = count_of_user_.find(attachment.user()); --of_user->second == 0)
+    count_of_user_.erase(of_user);
   if (attachment.fault() != nullptr && ++faults_ <= faults_to_log)
     log(LogLevel::warn, [&] {
       return "process " + std::to_string(attachment.pid()) + " of user " +
@@ -336,6 +346,7 @@ void Daemon::take_reload() {
   if (!fresh)
     return;
   config_.max_ranks = fresh->max_ranks;
+  config_.max_ranks_per_user = fresh->max_ranks_per_user;
   config_.max_ring = fresh->max_ring;
   config_.sleep_after = fresh->sleep_after;
   config_.blind_poll = fresh->blind_poll;
@@ -416,6 +427,8 @@ Status Daemon::status() {
   out.turns = turns_;
   out.sleeps = sleeps_;
   out.ranks_refused = server_.refused();
+  out.max_ranks = config_.max_ranks;
+  out.max_ranks_per_user = config_.share_of_user();
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     DeviceStatus device;
     device.info = infos_[i];

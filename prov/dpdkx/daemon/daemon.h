@@ -13,9 +13,11 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unistd.h>
 
 namespace dpdkx::daemon {
 
@@ -73,7 +75,9 @@ private:
   Server server_;
   std::vector<DeviceSlot> devices_;
   std::vector<link::DeviceInfo> infos_;
+  const uid_t own_user_ = geteuid();
   std::size_t count_ = 0;
+  std::map<uid_t, std::size_t> count_of_user_;
   std::uint64_t faults_ = 0; // ranks thrown out
   std::vector<Attachment *> gone_;
 

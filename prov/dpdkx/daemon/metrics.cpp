@@ -66,6 +66,10 @@ void add_own(std::string &out, const Status &status) {
       .add({}, status.sleeps);
   Metric(out, "ranks_refused_total", "counter", "Endpoints that could not attach.")
       .add({}, status.ranks_refused);
+  Metric(out, "max_ranks", "gauge", "Endpoints that may be attached at once.")
+      .add({}, status.max_ranks);
+  Metric(out, "max_ranks_per_user", "gauge", "Those of one user, other than root.")
+      .add({}, status.max_ranks_per_user);
 }
 
 // One sample for each device.

@@ -54,6 +54,7 @@ struct Status {
   Duration processor_time{}; // of the forwarding thread
   std::uint64_t turns = 0, sleeps = 0;
   std::uint64_t ranks_refused = 0; // with a wrong version, too many, no such port, ...
+  std::uint32_t max_ranks = 0, max_ranks_per_user = 0; // at once; of users other than root
   std::vector<DeviceStatus> devices;
 };
 

@@ -227,6 +227,8 @@ std::string status_to_json(const Status &status) {
                  {"turns", status.turns},
                  {"sleeps", status.sleeps},
                  {"ranks_refused", status.ranks_refused},
+                 {"max_ranks", status.max_ranks},
+                 {"max_ranks_per_user", status.max_ranks_per_user},
                  {"devices", json_of(status.devices)}};
   // Names from drivers need not be UTF-8.
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -259,6 +261,8 @@ bool status_from_json(std::string_view text, Status &out, std::string &error) {
     in.number("turns", out.turns);
     in.number("sleeps", out.sleeps);
     in.number("ranks_refused", out.ranks_refused);
+    in.number("max_ranks", out.max_ranks);
+    in.number("max_ranks_per_user", out.max_ranks_per_user);
     in.list("devices", [&](const Reader &device) { out.devices.push_back(device_of(device)); });
   } catch (const std::exception &fault) {
     error = "what dpdkxd has answered can't be read: " + std::string(fault.what());

@@ -104,13 +104,16 @@ std::string head_text(const Status &now, const Status *before) {
   const double share = up.count() > 0 ? 100 * seconds(busy) / seconds(up) : 0;
   const Scale scale = before ? Scale(seconds(up)) : Scale();
   const char *each = before ? "/s" : "";
+  std::size_t ranks = 0;
+  for (const DeviceStatus &device : now.devices)
+    ranks += device.ranks.size();
   return fmt::format(
-      "dpdkxd {}, pid {}, on {}, up {}; processor {:.1f} %, turns{} {}, sleeps{} {}, "
-      "ranks refused{} {}\n",
+      "dpdkxd {}, pid {}, on {}, up {}; processor {:.1f} %, turns{} {}, sleeps{} {}; "
+      "ranks {} of {} ({} of a user), refused{} {}\n",
       now.version, now.pid, now.socket, time_text(now.up), share, each,
       scale(now.turns, before ? before->turns : 0), each,
-      scale(now.sleeps, before ? before->sleeps : 0), each,
-      scale(now.ranks_refused, before ? before->ranks_refused : 0));
+      scale(now.sleeps, before ? before->sleeps : 0), ranks, now.max_ranks, now.max_ranks_per_user,
+      each, scale(now.ranks_refused, before ? before->ranks_refused : 0));
 }
 
 std::string device_text(const DeviceStatus &device) {
