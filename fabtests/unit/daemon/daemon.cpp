@@ -580,6 +580,41 @@ static void rank__that_writes_nonsense_is_thrown_out(void **) {
                    100); // anybody could fill a disk
 }
 
+// As a reload has it, and back to where it could run before.
+static void processor__is_what_the_last_reload_says(void **) {
+  const auto processors_of = [](pthread_t thread) {
+    cpu_set_t set;
+    assert_int_equal(pthread_getaffinity_np(thread, sizeof(set), &set), 0);
+    return set;
+  };
+  const cpu_set_t all = processors_of(pthread_self());
+  if (CPU_COUNT(&all) < 2)
+    skip();
+  std::size_t first = 0;
+  while (!CPU_ISSET(first, &all))
+    ++first;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  Running running;
+  const auto comes_to = [&](const cpu_set_t &expected) {
+    for (int i = 0; i < patience_ms; ++i) {
+      const cpu_set_t now = processors_of(running.thread.native_handle());
+      if (CPU_EQUAL(&now, &expected))
+        return true;
+      usleep(1000);
+    }
+    return false;
+  };
+  for (int round = 0; round < 2; ++round)
+    for (const bool pinned : {true, false}) {
+      Config config = running.config;
+      config.processor = pinned ? static_cast<int>(first) : -1;
+      running.daemon->reload(config);
+      assert_true(comes_to(pinned ? one : all));
+    }
+}
+
 static void daemon__is_one_by_name(void **) {
   const Running running;
   std::unique_ptr<Daemon> second;
@@ -651,6 +686,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(port__of_a_killed_rank_is_free_again),
     cmocka_unit_test(rank__that_is_stopped_costs_others_nothing),
     cmocka_unit_test(rank__that_writes_nonsense_is_thrown_out),
+    cmocka_unit_test(processor__is_what_the_last_reload_says),
     cmocka_unit_test(daemon__is_one_by_name),
     cmocka_unit_test(device__that_cant_be_opened_ends_it),
     cmocka_unit_test(successor__takes_over),

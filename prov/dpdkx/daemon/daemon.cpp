@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/daemon/daemon.h"
 
-#include "dpdkx/base/cpus.h"
 #include "dpdkx/base/log.h"
 
 #include <algorithm>
@@ -307,8 +306,8 @@ bool Daemon::turn(Time now) {
 }
 
 void Daemon::run() {
-  if (config_.processor >= 0)
-    pin(pthread_self(), config_.processor);
+  pinning_.emplace(pthread_self());
+  stay_on(config_.processor);
   busy_at_ = SystemClock::instance().now();
   while (!stopping_.load(std::memory_order_relaxed)) {
     const Time now = SystemClock::instance().now();
@@ -351,9 +350,18 @@ void Daemon::take_reload() {
   config_.sleep_after = fresh->sleep_after;
   config_.blind_poll = fresh->blind_poll;
   config_.acknowledge_after = fresh->acknowledge_after; // of who attaches from now on
-  if (fresh->processor != config_.processor && fresh->processor >= 0)
-    pin(pthread_self(), fresh->processor);
-  config_.processor = fresh->processor;
+  if (fresh->processor != std::exchange(config_.processor, fresh->processor))
+    stay_on(config_.processor);
+}
+
+// Negative: on any.
+void Daemon::stay_on(int processor) {
+  if (!pinning_ || pinning_->to(processor))
+    return;
+  log(LogLevel::warn, [&] {
+    return "processor: the forwarding thread can't be kept on " + std::to_string(processor) + ": " +
+           std::strerror(errno);
+  });
 }
 
 // --- sleep ---

@@ -4,6 +4,7 @@
 // forwards between them. One thread does all of that.
 #pragma once
 
+#include "dpdkx/base/cpus.h"
 #include "dpdkx/base/idle.h"
 #include "dpdkx/daemon/attachment.h"
 #include "dpdkx/daemon/check_port.h"
@@ -69,6 +70,7 @@ private:
   void disarm_all();
   static bool watch(const link::host::Fd &epoll, int fd, std::uint64_t tag);
   void take_reload();
+  void stay_on(int processor);
 
   Config config_;
   const Surroundings surroundings_;
@@ -87,6 +89,7 @@ private:
   std::atomic<bool> stopping_{false};
   std::mutex reload_mutex_;
   std::optional<Config> reload_;
+  std::optional<Pinning> pinning_; // of the thread that runs
 
   const Time started_;
   Time next_look_{}, busy_at_{};

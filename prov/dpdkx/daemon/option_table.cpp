@@ -305,7 +305,7 @@ constexpr Option table[] = {
      {},
      "any",
      Takes::one,
-     false,
+     true,
      "processor that the forwarding thread runs on, a number",
      store_processor,
      nullptr},
