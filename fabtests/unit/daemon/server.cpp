@@ -4,9 +4,13 @@
 #include "dpdkx/link/host/segment.h"
 #include "unit/daemon/fakes.h"
 
+#include <atomic>
+#include <barrier>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <thread>
 
 using namespace daemon_test;
 using daemon::Guest;
@@ -323,6 +327,79 @@ static void path__that_a_killed_daemon_has_left_is_taken_over(void **) {
   assert_int_equal(Lab::reply_at(lab.ask("x")).status, 1);
 }
 
+// It is bound already, and doesn't listen yet: as one that was left.
+static void path__that_another_is_taking_over_is_left_to_it(void **) {
+  const std::string path = path_name(), lock = path + ".lock";
+  const int locked = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  assert_int_equal(flock(locked, LOCK_EX | LOCK_NB), 0);
+  const link::host::SocketName name = link::host::SocketName::path(path);
+  const link::host::Fd other = link::host::make_socket();
+  assert_int_equal(bind(other.get(), name.get(), name.length), 0);
+  {
+    Server server({});
+    std::string error;
+    assert_int_equal(server.listen(path, error), -EADDRINUSE);
+    assert_true(error.find("another dpdkxd has locked " + lock) != std::string::npos);
+  }
+  assert_int_equal(listen(other.get(), 1), 0);
+  link::host::Fd rank;
+  assert_int_equal(link::daemon::connect_to_daemon(path, rank), 0);
+  close(locked);
+  assert_int_equal(unlink(lock.c_str()), 0);
+  assert_int_equal(unlink(path.c_str()), 0);
+}
+
+// Each finds that nobody listens there, at the same moment.
+static void path__that_many_take_over_at_once_is_ones(void **) {
+  constexpr int daemons = 8, rounds = 50;
+  for (int round = 0; round < rounds; ++round) {
+    const std::string path = path_name();
+    {
+      link::host::Fd left;
+      assert_int_equal(link::host::listen_at(link::host::SocketName::path(path), left), 0);
+    }
+    std::vector<std::unique_ptr<Server>> servers;
+    for (int i = 0; i < daemons; ++i)
+      servers.push_back(std::make_unique<Server>(Server::Handlers{}));
+    std::barrier start(daemons);
+    std::atomic<int> listen = 0, others = 0;
+    std::vector<std::thread> threads;
+    for (const auto &server : servers)
+      threads.emplace_back([&] {
+        std::string error;
+        start.arrive_and_wait();
+        const int rc = server->listen(path, error);
+        listen += rc == 0;
+        others += rc == -EADDRINUSE;
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    assert_int_equal(listen, 1);
+    assert_int_equal(others, daemons - 1);
+    link::host::Fd rank; // and the one that listens is found
+    assert_int_equal(link::daemon::connect_to_daemon(path, rank), 0);
+  }
+}
+
+static void lock__of_a_path_goes_with_its_server(void **) {
+  const std::string path = path_name(), lock = path + ".lock";
+  struct stat status;
+  {
+    const Lab lab(path);
+    assert_int_equal(stat(lock.c_str(), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    Server second({});
+    std::string error;
+    assert_int_equal(second.listen(path, error), -EADDRINUSE);
+    assert_true(error.find(lock) != std::string::npos);
+  }
+  assert_int_equal(stat(lock.c_str(), &status), -1);
+  // Of one that was killed, it stays, and says nothing.
+  close(open(lock.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  const Lab next(path);
+  assert_int_equal(Lab::reply_at(next.ask("x")).status, 1);
+}
+
 static void path__that_is_a_file_is_left_alone(void **) {
   const std::string path = path_name();
   close(open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
@@ -348,6 +425,9 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(name__that_is_none_is_refused),
     cmocka_unit_test(path__is_open_to_all_and_goes_with_its_server),
     cmocka_unit_test(path__that_a_killed_daemon_has_left_is_taken_over),
+    cmocka_unit_test(path__that_another_is_taking_over_is_left_to_it),
+    cmocka_unit_test(path__that_many_take_over_at_once_is_ones),
+    cmocka_unit_test(lock__of_a_path_goes_with_its_server),
     cmocka_unit_test(path__that_is_a_file_is_left_alone),
 };
 static const unit::Group group{"server", cases};

@@ -9,6 +9,8 @@ daemon_sources = \
 	prov/dpdkx/daemon/config.h \
 	prov/dpdkx/daemon/daemon.cpp \
 	prov/dpdkx/daemon/daemon.h \
+	prov/dpdkx/daemon/path_lock.cpp \
+	prov/dpdkx/daemon/path_lock.h \
 	prov/dpdkx/daemon/server.cpp \
 	prov/dpdkx/daemon/server.h \
 	prov/dpdkx/daemon/status.h \

@@ -45,7 +45,7 @@ int Server::listen(const std::string &name, std::string &error) {
   }
   const bool is_path = name[0] == '/';
   if (is_path)
-    if (const int rc = remove_stale(name, error))
+    if (const int rc = take_path(name, error))
       return rc;
   const auto socket_name = is_path ? link::host::SocketName::path(name)
                                    : link::host::SocketName::abstract(name.substr(1));
@@ -65,6 +65,16 @@ int Server::listen(const std::string &name, std::string &error) {
     return 0;
   const int rc = -errno;
   error = "socket " + name + " can't be opened to all users: " + std::strerror(-rc);
+  return rc;
+}
+
+int Server::take_path(const std::string &path, std::string &error) {
+  const int rc = lock_.take(path);
+  if (rc == 0)
+    return remove_stale(path, error);
+  error = rc == -EADDRINUSE
+              ? "socket " + path + " is in use: another dpdkxd has locked " + lock_.file()
+              : "socket " + path + " can't be had: " + lock_.file() + ": " + std::strerror(-rc);
   return rc;
 }
 

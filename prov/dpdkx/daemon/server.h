@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dpdkx/daemon/config.h"
+#include "dpdkx/daemon/path_lock.h"
 #include "dpdkx/link/daemon/messages.h"
 #include "dpdkx/link/host/handshake.h"
 
@@ -47,6 +48,7 @@ public:
   std::uint64_t refused() const { return refused_; }
 
 private:
+  int take_path(const std::string &path, std::string &error);
   int remove_stale(const std::string &path, std::string &error);
   void accept(Time now);
   bool somebody_waits() const;
@@ -62,6 +64,7 @@ private:
   const Handlers handlers_;
   link::host::Fd listener_;
   link::host::Fd spare_; // given up for a moment to refuse a connection when none is left
+  PathLock lock_;        // of the path
   std::string path_;     // to be removed
   std::vector<Guest> guests_;
   std::uint64_t refused_ = 0;
