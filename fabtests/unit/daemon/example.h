@@ -60,6 +60,7 @@ inline Status example_status() {
   device.queues = {{0, "eager", 111}, {1, "rank 10.0.0.1:49152", 222}};
   device.ranks = {example_rank(49152), example_rank(49153)};
   device.ranks[1].pid = 0;
+  device.probes = {4797, 44, 55};
   device.counters = {{"rx_good_packets", 333}, {"rx_errors", 0}, {"dropped: \"odd\"\\", 2}};
   return status;
 }

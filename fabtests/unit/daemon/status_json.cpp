@@ -37,6 +37,7 @@ static void status_json__all_of_it_comes_back(void **) {
   assert_int_equal(rank.ring_used, 1 << 19);
   assert_int_equal(back.devices[0].info.pci->domain, 0x10000);
   assert_int_equal(back.devices[0].info.mac.bytes[5], 0x1f);
+  assert_int_equal(back.devices[0].probes.answered, 44);
   assert_int_equal(back.devices[0].counters.size(), 3);
 }
 

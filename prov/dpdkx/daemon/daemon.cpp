@@ -445,6 +445,8 @@ Status Daemon::status() {
       const std::string owner = queue.owner.port != 0 ? "rank " + to_string(queue.owner) : "free";
       device.queues.push_back({queue.index, queue.of_pool ? "eager" : owner, queue.packets});
     }
+    if (const auto &port = devices_[i].check_port)
+      device.probes = {port->port().address().port, port->answered(), port->refused()};
     for (const auto &attachment : devices_[i].attachments)
       device.ranks.push_back(attachment->status(now));
     out.devices.push_back(std::move(device));

@@ -40,10 +40,17 @@ struct QueueStatus {
   std::uint64_t packets = 0;
 };
 
+// Of dpdkx-check(8) on other hosts.
+struct ProbeStatus {
+  std::uint16_t port = 0;                  // where they are answered; 0: nowhere
+  std::uint64_t answered = 0, refused = 0; // too many at once
+};
+
 struct DeviceStatus {
   link::DeviceInfo info;
   std::vector<QueueStatus> queues;
   std::vector<RankStatus> ranks;
+  ProbeStatus probes;
   std::vector<std::pair<std::string, std::uint64_t>> counters; // the driver's, and drops by reason
 };
 

@@ -75,6 +75,9 @@ Json json_of(const DeviceStatus &device) {
   out["steering"] = info.steering;
   out["queues"] = json_of(device.queues);
   out["ranks"] = json_of(device.ranks);
+  out["probes"] = {{"port", device.probes.port},
+                   {"answered", device.probes.answered},
+                   {"refused", device.probes.refused}};
   // A driver may give two counters one name.
   out["counters"] = Json::array();
   for (const auto &[name, value] : device.counters)
@@ -208,6 +211,11 @@ DeviceStatus device_of(const Reader &in) {
     queue.number("packets", one.packets);
   });
   in.list("ranks", [&](const Reader &rank) { out.ranks.push_back(rank_of(rank)); });
+  in.object("probes", [&](const Reader &probes) {
+    probes.number("port", out.probes.port);
+    probes.number("answered", out.probes.answered);
+    probes.number("refused", out.probes.refused);
+  });
   in.list("counters", [&](const Reader &counter) {
     auto &[name, value] = out.counters.emplace_back();
     counter.text("name", name);

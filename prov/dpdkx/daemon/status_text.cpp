@@ -140,6 +140,16 @@ std::string queues_text(const DeviceStatus &now, const DeviceStatus *before, con
   return table.empty() ? std::string() : table.text();
 }
 
+std::string probes_text(const ProbeStatus &now, const DeviceStatus *before, const Scale &scale) {
+  const ProbeStatus was = before != nullptr ? before->probes : ProbeStatus();
+  if (now.port == 0)
+    return {};
+  const char *each = scale.is_rate() ? "/s" : "";
+  return fmt::format("  probes of dpdkx-check at UDP port {}: answered{} {}, refused{} {}\n",
+                     now.port, each, scale(now.answered, was.answered), each,
+                     scale(now.refused, was.refused));
+}
+
 std::string ranks_text(const DeviceStatus &now, const DeviceStatus *before, const Scale &scale) {
   const bool rate = scale.is_rate();
   Table table({"rank", "pid", "uid", "since", "paths", rate ? "sent/s" : "sent",
@@ -181,7 +191,7 @@ std::string text_of(const Status &now, const Status *before) {
   for (const DeviceStatus &device : now.devices) {
     const DeviceStatus *was = like(before, device);
     out += device_text(device) + queues_text(device, was, scale) + ranks_text(device, was, scale) +
-           counters_text(device, was, scale);
+           probes_text(device.probes, was, scale) + counters_text(device, was, scale);
   }
   return out;
 }
