@@ -549,6 +549,28 @@ static void rank__that_is_stopped_costs_others_nothing(void **) {
   close(ready[1]);
 }
 
+// The thread that forwards has no time for that.
+static void rank__that_passes_what_takes_its_time_costs_others_nothing(void **) {
+  Lingering one, another;
+  const Running running;
+  Rank rank(64 * 1024, 7);
+  assert_int_equal(link::daemon::connect_to_daemon(running.config.socket, rank.channel.socket), 0);
+  assert_int_equal(link::host::send_with_memory(rank.channel.socket,
+                                                std::as_bytes(std::span(&rank.request, 1)),
+                                                rank.memory),
+                   0);
+  assert_true(running.comes_to("ranks", 1));
+  const std::byte wake[1]{};
+  assert_int_equal(link::host::send_with_memory(rank.channel.socket, wake, one.end), 0);
+  one.end.reset();
+  assert_int_equal(ping_pong(running, 100, false), 100);
+  assert_int_equal(link::host::send_with_memory(rank.channel.socket, wake, another.end), 0);
+  another.end.reset();
+  rank.channel.socket.reset(); // with what may lie there unread
+  assert_true(running.comes_to("ranks", 0));
+  assert_int_equal(ping_pong(running, 100, false), 100);
+}
+
 static void rank__that_writes_nonsense_is_thrown_out(void **) {
   const LogCapture log;
   const Running running;
@@ -685,6 +707,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(guests__that_want_a_port_that_is_taken_are_all_answered),
     cmocka_unit_test(port__of_a_killed_rank_is_free_again),
     cmocka_unit_test(rank__that_is_stopped_costs_others_nothing),
+    cmocka_unit_test(rank__that_passes_what_takes_its_time_costs_others_nothing),
     cmocka_unit_test(rank__that_writes_nonsense_is_thrown_out),
     cmocka_unit_test(processor__is_what_the_last_reload_says),
     cmocka_unit_test(daemon__is_one_by_name),

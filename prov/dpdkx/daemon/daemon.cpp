@@ -2,6 +2,7 @@
 #include "dpdkx/daemon/daemon.h"
 
 #include "dpdkx/base/log.h"
+#include "dpdkx/link/host/unix_socket.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -57,7 +58,11 @@ Daemon::Daemon(const Config &config, Surroundings surroundings)
                             std::string &error) { return attach(guest, request, memory, error); }}),
       started_(SystemClock::instance().now()) {}
 
-Daemon::~Daemon() = default;
+Daemon::~Daemon() {
+  for (DeviceSlot &slot : devices_)
+    for (const auto &attachment : slot.attachments)
+      server_.undertaker().take_socket(attachment->give_socket());
+}
 
 int Daemon::create(const Config &config, Surroundings surroundings, std::unique_ptr<Daemon> &out,
                    std::string &error) {
@@ -237,18 +242,16 @@ bool Daemon::look_at_ranks() {
   return others;
 }
 
-// Takes the wakes out of its socket.
+// Takes the wakes out of its socket, and what it should not have passed with them.
 bool Daemon::has_closed(Attachment &attachment) {
   for (unsigned i = 0; i < notes_a_look; ++i) {
-    link::host::Welcome unused;
-    switch (link::host::receive_note(attachment.socket(), unused)) {
-    case link::host::Note::none:
-      return false;
-    case link::host::Note::closed:
-      return true;
-    default:
-      break;
-    }
+    std::byte note[1];
+    std::vector<link::host::Fd> passed;
+    const ssize_t got = link::host::receive_with_descriptors(attachment.socket(), note, passed);
+    for (link::host::Fd &fd : passed)
+      server_.undertaker().take(std::move(fd));
+    if (got == 0 || got == -EAGAIN || got == -ECONNRESET)
+      return got != -EAGAIN;
   }
   return false;
 }
@@ -271,6 +274,7 @@ void Daemon::end(Attachment &attachment) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
   epoll_ctl(sleep_epoll_.get(), EPOLL_CTL_DEL, attachment.port().wait_fd(), nullptr);
   attachment.end();
+  server_.undertaker().take_socket(attachment.give_socket());
   --count_;
   if (const auto of_user = count_of_user_.find(attachment.user()); --of_user->second == 0)
     count_of_user_.erase(of_user);

@@ -62,7 +62,7 @@ private:
              std::string &error);
   void look(Time now);
   bool look_at_ranks();
-  static bool has_closed(Attachment &);
+  bool has_closed(Attachment &);
   void end_gone();
   void end(Attachment &);
   void sleep(Time now);

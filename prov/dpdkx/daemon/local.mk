@@ -15,7 +15,9 @@ daemon_sources = \
 	prov/dpdkx/daemon/server.h \
 	prov/dpdkx/daemon/status.h \
 	prov/dpdkx/daemon/status_json.cpp \
-	prov/dpdkx/daemon/status_json.h
+	prov/dpdkx/daemon/status_json.h \
+	prov/dpdkx/daemon/undertaker.cpp \
+	prov/dpdkx/daemon/undertaker.h
 
 # The program around it: command line, configuration file, what it tells.
 dpdkxd_sources = \
