@@ -556,7 +556,8 @@ private:
 
   Input in_;
   const std::uint8_t how_;
-  const std::string name_ = "@dpdkx-fuzz-" + std::to_string(getpid());
+  const std::string name_ =
+      (how_ & 2 ? "/tmp/dpdkx-fuzz-" : "@dpdkx-fuzz-") + std::to_string(getpid());
   const std::shared_ptr<Hub> hub_ = std::make_shared<Hub>();
   std::unique_ptr<daemon::Daemon> daemon_;
   std::array<Rank, 2> fellows_;
