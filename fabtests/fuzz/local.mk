@@ -27,6 +27,22 @@ fabtests_fuzz_fuzz_endpoint_CPPFLAGS = $(sim_cppflags)
 fabtests_fuzz_fuzz_endpoint_LDFLAGS = $(fuzz_ldflags)
 fabtests_fuzz_fuzz_endpoint_LDADD = $(sim_libs)
 
+if ENABLE_DAEMON
+fuzz_programs += fabtests/fuzz/fuzz_daemon fabtests/fuzz/fuzz_link_daemon
+fuzz_daemon_common = fabtests/fuzz/input.h fabtests/fuzz/packets.cpp fabtests/fuzz/packets.h
+
+fabtests_fuzz_fuzz_daemon_SOURCES = fabtests/fuzz/fuzz_daemon.cpp fabtests/harness/hub.h \
+	$(fuzz_daemon_common)
+fabtests_fuzz_fuzz_daemon_CPPFLAGS = $(sim_cppflags)
+fabtests_fuzz_fuzz_daemon_LDFLAGS = $(fuzz_ldflags)
+fabtests_fuzz_fuzz_daemon_LDADD = $(daemon_libs)
+
+fabtests_fuzz_fuzz_link_daemon_SOURCES = fabtests/fuzz/fuzz_link_daemon.cpp $(fuzz_daemon_common)
+fabtests_fuzz_fuzz_link_daemon_CPPFLAGS = $(sim_cppflags)
+fabtests_fuzz_fuzz_link_daemon_LDFLAGS = $(fuzz_ldflags)
+fabtests_fuzz_fuzz_link_daemon_LDADD = $(daemon_libs)
+endif
+
 if ENABLE_COLLC
 fuzz_programs += fabtests/fuzz/fuzz_collc
 fabtests_fuzz_fuzz_collc_SOURCES = fabtests/fuzz/fuzz_collc.cpp

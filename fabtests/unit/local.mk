@@ -12,6 +12,7 @@ include fabtests/unit/link_sim/local.mk
 include fabtests/unit/link_daemon/local.mk
 include fabtests/unit/net/local.mk
 include fabtests/unit/check/local.mk
+include fabtests/unit/check_command/local.mk
 include fabtests/unit/engine/local.mk
 include fabtests/unit/face/local.mk
 include fabtests/unit/link_ethdev/local.mk
@@ -107,6 +108,11 @@ fabtests_unit_test_daemon_LDADD = $(daemon_libs) $(unit_libs)
 fabtests_unit_test_dpdkxd_SOURCES = $(unit_common) $(unit_dpdkxd_sources)
 fabtests_unit_test_dpdkxd_CPPFLAGS = $(unit_cppflags) $(dpdkxd_cppflags)
 fabtests_unit_test_dpdkxd_LDADD = $(dpdkxd_libs) $(unit_libs)
+
+unit_programs += fabtests/unit/test_check_command
+fabtests_unit_test_check_command_SOURCES = $(unit_common) $(unit_check_command_sources)
+fabtests_unit_test_check_command_CPPFLAGS = $(unit_cppflags) $(dpdkxd_cppflags)
+fabtests_unit_test_check_command_LDADD = $(dpdkx_check_libs) $(unit_libs)
 endif
 
 if ENABLE_COLLC

@@ -45,9 +45,25 @@ static void cpus__a_list_of_ranges(void **) {
   assert_string_equal(allowed_cpus().c_str(), told.c_str());
 }
 
+static void pinning__lets_go_again(void **) {
+  const std::string before = allowed_cpus();
+  int first = 0;
+  while (!may_run_on(first))
+    ++first;
+  const Pinning pinning(pthread_self());
+  assert_true(pinning.to(first));
+  const std::string pinned = allowed_cpus();
+  const bool nowhere = pinning.to(CPU_SETSIZE - 1);
+  assert_true(pinning.to(-1));
+  assert_string_equal(pinned.c_str(), std::to_string(first).c_str());
+  assert_false(nowhere);
+  assert_string_equal(allowed_cpus().c_str(), before.c_str());
+}
+
 static const CMUnitTest cases[] = {
     cmocka_unit_test(cpus__are_those_of_the_thread),
     cmocka_unit_test(cpus__numbers_that_are_none),
     cmocka_unit_test(cpus__a_list_of_ranges),
+    cmocka_unit_test(pinning__lets_go_again),
 };
 static const unit::Group group{"cpus", cases};

@@ -134,6 +134,7 @@ static void check__all_is_well(void **) {
       "ok       3b:00.0: on NUMA node 0, as processor " +
       processor() +
       "\n"
+      "ok       max-ranks: 1024, of which 512 are one user's\n"
       "ok       module: /lib/libdpdkx-ethdev.so\n"
       "ok       socket: @dpdkxd, where nobody listens yet\n"
       "dpdkxd would start\n";
@@ -292,6 +293,14 @@ static void check__the_node_of_device_and_processor(void **) {
               {"on NUMA node 1, and dpdkxd on any processor"}, {"one of 4-7"});
 }
 
+static void check__the_share_of_a_user(void **) {
+  const Host host;
+  expect_only(host.run({{"device", "eth9"}, {"max-ranks", "8"}, {"max-ranks-per-user", "8"}}),
+              Verdict::note, "max-ranks-per-user",
+              {"8, with which one user can take all of max-ranks, 8"}, {"fewer"});
+  expect_fine(host.run({{"device", "eth9"}, {"max-ranks", "8"}, {"max-ranks-per-user", "7"}}));
+}
+
 static void check__the_module(void **) {
   Host host;
   (*host).find_module = [](std::string &error) {
@@ -328,6 +337,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(check__privileges),
     cmocka_unit_test(check__memory_that_may_be_locked),
     cmocka_unit_test(check__the_node_of_device_and_processor),
+    cmocka_unit_test(check__the_share_of_a_user),
     cmocka_unit_test(check__the_module),
     cmocka_unit_test(check__another_daemon),
 };

@@ -2,12 +2,14 @@
 #include "dpdkx/daemon/check_port.h"
 
 #include "dpdkx/daemon/daemon.h"
-#include "unit/daemon/hub.h"
+#include "harness/hub.h"
+#include "unit/daemon/fakes.h"
 
 using namespace daemon_test;
 using daemon::CheckPort;
 using daemon::Config;
 using daemon::Daemon;
+using harness::Hub;
 
 namespace {
 
@@ -132,6 +134,36 @@ void check_port__answers_nothing_else(void **) {
   assert_int_equal(check.answered(), 1);
 }
 
+void check_port__counts_what_it_answers(void **) {
+  const Scene s;
+  const Asker a(*s.hub);
+  a.ask();
+  s.turn();
+  const daemon::ProbeStatus probes = s.daemon->status().devices.at(0).probes;
+  assert_int_equal(probes.port, check::default_port);
+  assert_int_equal(probes.answered, 1);
+  assert_int_equal(probes.refused, 0);
+  assert_int_equal(Scene(0).daemon->status().devices.at(0).probes.port, 0);
+}
+
+// Those of one moment that are too many are counted apart.
+void check_port__refuses_a_flood(void **) {
+  Hub hub;
+  const Asker a(hub);
+  std::unique_ptr<link::Port> port;
+  std::string error;
+  Address own;
+  own.port = check::default_port;
+  assert_int_equal(hub.open_port(own, {}, port, error), 0);
+  CheckPort check(std::move(port));
+  for (unsigned i = 0; i < check::Responder::burst + 5; ++i) {
+    a.ask();
+    assert_true(check.turn(Time{}));
+  }
+  assert_int_equal(check.answered(), check::Responder::burst);
+  assert_int_equal(check.refused(), 5);
+}
+
 // Somebody else has the port: ranks are served all the same.
 void check_port__that_is_taken_is_told(void **) {
   static std::string logged;
@@ -155,6 +187,8 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(check_port__answers_without_ranks),
     cmocka_unit_test(check_port__may_be_left_out),
     cmocka_unit_test(check_port__answers_nothing_else),
+    cmocka_unit_test(check_port__counts_what_it_answers),
+    cmocka_unit_test(check_port__refuses_a_flood),
     cmocka_unit_test(check_port__that_is_taken_is_told),
 };
 const unit::Group group{"check_port", cases};

@@ -4,7 +4,8 @@
 #include "dpdkx/daemon/daemon.h"
 
 #include "dpdkx/link/daemon/client.h"
-#include "unit/daemon/hub.h"
+#include "harness/hub.h"
+#include "unit/daemon/fakes.h"
 
 #include <atomic>
 #include <csignal>
@@ -19,6 +20,7 @@
 using namespace daemon_test;
 using daemon::Config;
 using daemon::Daemon;
+using harness::Hub;
 
 namespace {
 
@@ -273,6 +275,53 @@ static void rank__is_refused_with_a_reason(void **) {
   assert_int_equal(running.told("devices"), 1);
 }
 
+namespace {
+
+// As another user than root.
+int open_as(uid_t user, Endpoint &endpoint, link::Device &device, std::uint16_t port,
+            std::string *why = nullptr) {
+  assert_int_equal(seteuid(user), 0);
+  const int rc = endpoint.open(device, port, why);
+  assert_int_equal(seteuid(0), 0);
+  return rc;
+}
+
+} // namespace
+
+// So that none keeps the others out.
+static void user__has_its_share(void **) {
+  if (geteuid() != 0)
+    skip();
+  constexpr uid_t one = 65534, other = 65533;
+  Config config;
+  config.max_ranks = 5;
+  const Running running(config);
+  const auto device = running.device();
+  Endpoint of_one[4], of_other[2], roots;
+  std::string why;
+  for (std::uint16_t i = 0; i < 3; ++i)
+    assert_int_equal(open_as(one, of_one[i], *device, 2000 + i), 0);
+  assert_int_equal(open_as(one, of_one[3], *device, 2003, &why), -EUSERS);
+  assert_true(why.find("max-ranks-per-user is 3, and user 65534 has so many attached") !=
+              std::string::npos);
+  assert_int_equal(open_as(other, of_other[0], *device, 3000), 0);
+  of_one[0].port.reset();
+  assert_true(running.comes_to("ranks", 3));
+  assert_int_equal(open_as(one, of_one[3], *device, 2003), 0);
+  assert_int_equal(open_as(one, of_one[0], *device, 2000), -EUSERS);
+  Config more = running.config;
+  more.max_ranks_per_user = 1; // of those who come from now on
+  running.daemon->reload(more);
+  for (int i = 0; i < patience_ms && open_as(other, of_other[1], *device, 3001, &why) == 0; ++i) {
+    of_other[1].port.reset();
+    assert_true(running.comes_to("ranks", 4));
+  }
+  assert_true(why.find("max-ranks-per-user is 1, and user 65533") != std::string::npos);
+  assert_int_equal(running.told("ranks"), 4);
+  // Root's are limited by max-ranks alone.
+  assert_int_equal(roots.open(*device, 1), 0);
+}
+
 // As the kernel has it.
 static void low_ports__are_roots(void **) {
   if (geteuid() != 0)
@@ -337,6 +386,25 @@ static void memory__that_could_fail_is_refused(void **) {
   assert_int_equal(attach_status(running, wrong, rank.memory), -EADDRNOTAVAIL);
   assert_int_equal(attach_status(running, rank.request, memory_of(right, true)), 0);
   assert_true(running.comes_to("ranks", 0));
+}
+
+// It is a port of the device's as any other.
+static void low_ports__are_roots_for_bulk_too(void **) {
+  if (geteuid() != 0)
+    skip();
+  const Running running;
+  Rank rank(64 * 1024, 5000);
+  const auto status_of_others = [&](std::uint16_t bulk_port) {
+    rank.request.bulk_port = bulk_port;
+    assert_int_equal(seteuid(65534), 0);
+    const int status = attach_status(running, rank.request, rank.memory);
+    assert_int_equal(seteuid(0), 0);
+    return status;
+  };
+  assert_int_equal(status_of_others(1023), -EACCES);
+  assert_int_equal(status_of_others(1024), 0);
+  assert_true(running.comes_to("ranks", 0));
+  assert_int_equal(attach_status(running, rank.request, rank.memory), 0);
 }
 
 // The device's name comes from anybody, and goes into the log.
@@ -481,6 +549,28 @@ static void rank__that_is_stopped_costs_others_nothing(void **) {
   close(ready[1]);
 }
 
+// The thread that forwards has no time for that.
+static void rank__that_passes_what_takes_its_time_costs_others_nothing(void **) {
+  Lingering one, another;
+  const Running running;
+  Rank rank(64 * 1024, 7);
+  assert_int_equal(link::daemon::connect_to_daemon(running.config.socket, rank.channel.socket), 0);
+  assert_int_equal(link::host::send_with_memory(rank.channel.socket,
+                                                std::as_bytes(std::span(&rank.request, 1)),
+                                                rank.memory),
+                   0);
+  assert_true(running.comes_to("ranks", 1));
+  const std::byte wake[1]{};
+  assert_int_equal(link::host::send_with_memory(rank.channel.socket, wake, one.end), 0);
+  one.end.reset();
+  assert_int_equal(ping_pong(running, 100, false), 100);
+  assert_int_equal(link::host::send_with_memory(rank.channel.socket, wake, another.end), 0);
+  another.end.reset();
+  rank.channel.socket.reset(); // with what may lie there unread
+  assert_true(running.comes_to("ranks", 0));
+  assert_int_equal(ping_pong(running, 100, false), 100);
+}
+
 static void rank__that_writes_nonsense_is_thrown_out(void **) {
   const LogCapture log;
   const Running running;
@@ -510,6 +600,41 @@ static void rank__that_writes_nonsense_is_thrown_out(void **) {
   assert_true(other.wait_for([&] { return other.received == 1; }));
   assert_int_equal(log.count("has written a record without a header"),
                    100); // anybody could fill a disk
+}
+
+// As a reload has it, and back to where it could run before.
+static void processor__is_what_the_last_reload_says(void **) {
+  const auto processors_of = [](pthread_t thread) {
+    cpu_set_t set;
+    assert_int_equal(pthread_getaffinity_np(thread, sizeof(set), &set), 0);
+    return set;
+  };
+  const cpu_set_t all = processors_of(pthread_self());
+  if (CPU_COUNT(&all) < 2)
+    skip();
+  std::size_t first = 0;
+  while (!CPU_ISSET(first, &all))
+    ++first;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  Running running;
+  const auto comes_to = [&](const cpu_set_t &expected) {
+    for (int i = 0; i < patience_ms; ++i) {
+      const cpu_set_t now = processors_of(running.thread.native_handle());
+      if (CPU_EQUAL(&now, &expected))
+        return true;
+      usleep(1000);
+    }
+    return false;
+  };
+  for (int round = 0; round < 2; ++round)
+    for (const bool pinned : {true, false}) {
+      Config config = running.config;
+      config.processor = pinned ? static_cast<int>(first) : -1;
+      running.daemon->reload(config);
+      assert_true(comes_to(pinned ? one : all));
+    }
 }
 
 static void daemon__is_one_by_name(void **) {
@@ -573,14 +698,18 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(sleepers__lose_no_wake),
     cmocka_unit_test(device__that_wakes_nobody_is_looked_at),
     cmocka_unit_test(rank__is_refused_with_a_reason),
+    cmocka_unit_test(user__has_its_share),
     cmocka_unit_test(low_ports__are_roots),
+    cmocka_unit_test(low_ports__are_roots_for_bulk_too),
     cmocka_unit_test(memory__that_could_fail_is_refused),
     cmocka_unit_test(name__of_no_device_cant_forge_the_log),
     cmocka_unit_test(many__at_once_get_ports_of_their_own),
     cmocka_unit_test(guests__that_want_a_port_that_is_taken_are_all_answered),
     cmocka_unit_test(port__of_a_killed_rank_is_free_again),
     cmocka_unit_test(rank__that_is_stopped_costs_others_nothing),
+    cmocka_unit_test(rank__that_passes_what_takes_its_time_costs_others_nothing),
     cmocka_unit_test(rank__that_writes_nonsense_is_thrown_out),
+    cmocka_unit_test(processor__is_what_the_last_reload_says),
     cmocka_unit_test(daemon__is_one_by_name),
     cmocka_unit_test(device__that_cant_be_opened_ends_it),
     cmocka_unit_test(successor__takes_over),

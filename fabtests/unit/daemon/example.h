@@ -35,6 +35,8 @@ inline Status example_status() {
   status.turns = 1'000'000;
   status.sleeps = 17;
   status.ranks_refused = 1;
+  status.max_ranks = 1024;
+  status.max_ranks_per_user = 512;
   DeviceStatus &device = status.devices.emplace_back();
   link::DeviceInfo &info = device.info;
   info.name = "0000:01:00.0";
@@ -58,6 +60,7 @@ inline Status example_status() {
   device.queues = {{0, "eager", 111}, {1, "rank 10.0.0.1:49152", 222}};
   device.ranks = {example_rank(49152), example_rank(49153)};
   device.ranks[1].pid = 0;
+  device.probes = {4797, 44, 55};
   device.counters = {{"rx_good_packets", 333}, {"rx_errors", 0}, {"dropped: \"odd\"\\", 2}};
   return status;
 }

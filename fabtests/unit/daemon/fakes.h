@@ -18,6 +18,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <netinet/in.h>
 #include <optional>
 #include <poll.h>
 #include <set>
@@ -235,5 +236,39 @@ inline std::pair<link::host::Fd, link::host::Fd> socket_pair() {
   assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
   return {link::host::Fd(fds[0], hold), link::host::Fd(fds[1], hold)};
 }
+
+// A connection whose last close waits until what it has sent is read: by nobody.
+class Lingering {
+public:
+  Lingering() {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof(at);
+    assert_int_equal(bind(listener, reinterpret_cast<sockaddr *>(&at), length), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, reinterpret_cast<sockaddr *>(&at), &length), 0);
+    {
+      const link::host::ForkHold hold;
+      end = link::host::Fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), hold);
+    }
+    assert_int_equal(connect(end.get(), reinterpret_cast<sockaddr *>(&at), length), 0);
+    other_ = accept(listener, nullptr, nullptr);
+    close(listener);
+    const linger long_time{1, 60};
+    assert_int_equal(setsockopt(end.get(), SOL_SOCKET, SO_LINGER, &long_time, sizeof(long_time)),
+                     0);
+    const std::vector<char> much(1 << 20);
+    while (send(end.get(), much.data(), much.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+  }
+  ~Lingering() { close(other_); } // which ends the wait
+
+  link::host::Fd end;
+
+private:
+  int other_;
+};
 
 } // namespace daemon_test

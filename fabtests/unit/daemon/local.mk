@@ -21,10 +21,10 @@ unit_dpdkxd_sources = \
 	fabtests/unit/daemon/text.h
 
 unit_daemon_sources = \
+	fabtests/harness/hub.h \
 	fabtests/unit/daemon/acknowledger.cpp \
 	fabtests/unit/daemon/attachment.cpp \
 	fabtests/unit/daemon/check_port.cpp \
 	fabtests/unit/daemon/daemon.cpp \
 	fabtests/unit/daemon/fakes.h \
-	fabtests/unit/daemon/hub.h \
 	fabtests/unit/daemon/server.cpp

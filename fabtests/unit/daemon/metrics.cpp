@@ -55,10 +55,13 @@ static void metrics__values_and_labels(void **) {
   expect_parts(metrics_text(example_status()),
                {"dpdkxd_info{version=\"0.1.0\",socket=\"@dpdkxd\"} 1\n", "dpdkxd_up_seconds 100\n",
                 "dpdkxd_processor_seconds_total 12.5\n", "dpdkxd_turns_total 1000000\n",
+                "dpdkxd_max_ranks 1024\n", "dpdkxd_max_ranks_per_user 512\n",
                 "dpdkxd_device_info{device=\"0000:01:00.0\",driver=\"mlx5_pci\",interface=\"eth0\","
                 "address=\"10.0.0.1/24\",mac=\"02:00:00:00:00:1f\",numa_node=\"1\","
                 "steering=\"RSS over 2 queues\"} 1\n",
                 "dpdkxd_device_speed_bits_per_second{device=\"0000:01:00.0\"} 100000000000\n",
+                "dpdkxd_probes_answered_total{device=\"0000:01:00.0\"} 44\n",
+                "dpdkxd_probes_refused_total{device=\"0000:01:00.0\"} 55\n",
                 "dpdkxd_device_ranks{device=\"0000:01:00.0\"} 2\n",
                 "dpdkxd_queue_packets_total{device=\"0000:01:00.0\",queue=\"1\","
                 "purpose=\"rank 10.0.0.1:49152\"} 222\n",

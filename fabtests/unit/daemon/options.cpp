@@ -47,6 +47,7 @@ static void options__presets_are_the_defaults_of_config(void **) {
   const Config preset;
   expect_equal(options.config.socket, preset.socket.c_str());
   assert_int_equal(options.config.max_ranks, preset.max_ranks);
+  assert_int_equal(options.config.max_ranks_per_user, preset.max_ranks_per_user);
   assert_int_equal(options.config.max_ring, preset.max_ring);
   assert_int_equal(options.config.check_port, preset.check_port);
   assert_int_equal(options.config.processor, preset.processor);
@@ -84,6 +85,7 @@ static void options__values_arrive(void **) {
                                 {"eal-args", "-l 0"},
                                 {"socket", "/run/dpdkx/s"},
                                 {"max-ranks", "7"},
+                                {"max-ranks-per-user", "3"},
                                 {"max-ring", "1MiB"},
                                 {"check-port", "5000"},
                                 {"sleep-after", "0"},
@@ -113,6 +115,7 @@ static void options__values_arrive(void **) {
   }
   expect_equal(config.socket, "/run/dpdkx/s");
   assert_int_equal(config.max_ranks, 7);
+  assert_int_equal(config.max_ranks_per_user, 3);
   assert_int_equal(config.max_ring, 1 << 20);
   assert_int_equal(config.check_port, 5000);
   assert_true(config.sleep_after == Duration::zero());
@@ -214,6 +217,30 @@ static void options__a_reload_changes_what_it_can(void **) {
   assert_int_equal(out.config.max_ranks, 6);
 }
 
+// Each option that is kept is told, with what it would be and what it is.
+static void options__a_reload_tells_what_takes_a_restart(void **) {
+  for (const Option &option : all_options()) {
+    std::vector<std::string> left;
+    const auto file = given({{option.name, "new"}}, "f:1: ");
+    const auto kept = what_reload_changes({}, file, left);
+    if (option.at_run_time) {
+      assert_true(left.empty());
+      assert_int_equal(kept.size(), 1);
+      continue;
+    }
+    const std::string name = option.name;
+    const std::string was = *option.preset ? "'" + std::string(option.preset) + "'" : "none";
+    assert_int_equal(left.size(), 1);
+    expect_equal(left[0], ("f:1: " + name + ": 'new' takes a restart; stays " + was).c_str());
+    assert_true(kept.empty());
+    // And back, by a file that says nothing of it.
+    left.clear();
+    assert_int_equal(what_reload_changes(file, {}, left).size(), 1);
+    assert_int_equal(left.size(), 1);
+    expect_equal(left[0], (name + ": " + was + " takes a restart; stays 'new'").c_str());
+  }
+}
+
 // The page has each option with its range and default, and no others.
 static void options__are_those_of_the_man_page(void **) {
   const char *top = std::getenv("top_srcdir");
@@ -281,6 +308,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(options__unknown_ones_are_told_with_those_there_are),
     cmocka_unit_test(options__processors_are_those_it_may_use),
     cmocka_unit_test(options__a_reload_changes_what_it_can),
+    cmocka_unit_test(options__a_reload_tells_what_takes_a_restart),
     cmocka_unit_test(options__are_those_of_the_man_page),
     cmocka_unit_test(options__are_those_of_the_example),
 };

@@ -37,6 +37,7 @@ static void status_json__all_of_it_comes_back(void **) {
   assert_int_equal(rank.ring_used, 1 << 19);
   assert_int_equal(back.devices[0].info.pci->domain, 0x10000);
   assert_int_equal(back.devices[0].info.mac.bytes[5], 0x1f);
+  assert_int_equal(back.devices[0].probes.answered, 44);
   assert_int_equal(back.devices[0].counters.size(), 3);
 }
 
@@ -88,6 +89,13 @@ static void status_json__for_eyes_it_has_lines(void **) {
   expect_equal(indented_json("no"), "no");
 }
 
+// Whoever answers: what is nested would take the stack of who shows it.
+static void status_json__nested_without_end_stays_as_it_is(void **) {
+  constexpr std::size_t depth = 1'000'000;
+  const std::string text = std::string(depth, '[') + std::string(depth, ']');
+  assert_true(indented_json(text) == text);
+}
+
 static const CMUnitTest cases[] = {
     cmocka_unit_test(status_json__all_of_it_comes_back),
     cmocka_unit_test(status_json__the_most_that_counters_hold),
@@ -96,5 +104,6 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(status_json__what_is_no_status_is_told),
     cmocka_unit_test(status_json__names_need_not_be_utf8),
     cmocka_unit_test(status_json__for_eyes_it_has_lines),
+    cmocka_unit_test(status_json__nested_without_end_stays_as_it_is),
 };
 static const unit::Group group{"status_json", cases};

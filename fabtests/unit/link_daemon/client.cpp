@@ -95,6 +95,16 @@ static void client__takes_no_answer_that_isnt_whole(void **) {
   assert_true(contains(got.error, "too old"));
 }
 
+static void client__believes_in_no_device_that_cant_be(void **) {
+  DeviceInfo wrong = link_daemon::device_info();
+  wrong.mtu = 0;
+  const Asked got =
+      ask_devices({bytes_of(reply_with(2)), bytes_of(make_entry(link_daemon::device_info())),
+                   bytes_of(make_entry(wrong))});
+  assert_int_equal(got.rc, -EPROTO);
+  assert_true(contains(got.error, "tells of a device that can't be: its MTU"));
+}
+
 static void client__reads_a_status_in_pieces(void **) {
   const std::string name = fresh_name(), text(text_piece + 17, 'j');
   FakeDaemon daemon(name);
@@ -124,7 +134,8 @@ static void client__finds_its_device(void **) {
       assert_true(device->statistics().empty());
     } else {
       assert_int_equal(rc, -ENODEV);
-      assert_true(contains(error, "net7; allowed: net0"));
+      assert_string_equal(error.c_str(),
+                          ("dpdkxd at " + name + ": no device 'net7'; allowed: net0").c_str());
     }
   }
 }
@@ -215,6 +226,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(client__tells_that_there_is_no_daemon),
     cmocka_unit_test(client__lists_devices),
     cmocka_unit_test(client__takes_no_answer_that_isnt_whole),
+    cmocka_unit_test(client__believes_in_no_device_that_cant_be),
     cmocka_unit_test(client__reads_a_status_in_pieces),
     cmocka_unit_test(client__finds_its_device),
     cmocka_unit_test(client__gives_a_silent_daemon_up),

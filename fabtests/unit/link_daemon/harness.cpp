@@ -22,7 +22,7 @@ DeviceInfo device_info() {
   info.name = "net_af_packet0";
   info.driver = "net_af_packet";
   info.link_name = "net0";
-  info.address = {.address = net::Ip(Address::v4(0x0a010001, 0).ip), .prefix = 120};
+  info.address = {.address = net::Ip(Address::v4(0x0a010001, 0).ip), .prefix = 24};
   info.mtu = 1500;
   return info;
 }

@@ -3,6 +3,7 @@
 
 #include "unit/link_daemon/harness.h"
 
+#include <array>
 #include <cerrno>
 
 using namespace link_daemon;
@@ -90,6 +91,24 @@ static void reply__is_known_by_its_magic_version_and_status(void **) {
   assert_false(is_reply(wrong, sizeof(wrong)));
 }
 
+static void reply__agrees_with_a_length_that_can_be(void **) {
+  Reply reply = make_reply(0);
+  for (const std::uint32_t good : {548u, 1472u, 9950u}) {
+    reply.max_datagram = good;
+    assert_null(attach_reply_fault(reply));
+  }
+  for (const std::uint32_t bad : {0u, 547u, 9951u, UINT32_MAX}) {
+    reply.max_datagram = bad;
+    assert_non_null(attach_reply_fault(reply));
+  }
+}
+
+// It comes from the other process, and goes into a log.
+static void text__is_of_one_line(void **) {
+  const Reply reply = make_reply(-EIO, "no\nroot: yes\x1b[2J\x7f \xc3\xa4");
+  assert_string_equal(text_of(reply.text).c_str(), "no?root: yes?[2J? \xc3\xa4");
+}
+
 static void text__may_fill_its_field(void **) {
   const std::string longest(sizeof(Request::device), 'x');
   Request request = make_request(Ask::attach);
@@ -127,6 +146,28 @@ static void entry__carries_a_device(void **) {
   assert_false(daemon::device_info(make_entry(link_daemon::device_info())).pci.has_value());
 }
 
+static void entry__of_a_device_that_cant_be_has_a_fault(void **) {
+  const auto is_good = [](const std::function<void(DeviceInfo &)> &change) {
+    DeviceInfo info = link_daemon::device_info();
+    change(info);
+    return entry_fault(make_entry(info)) == nullptr;
+  };
+  constexpr std::array<std::uint8_t, 16> v6{0xfd, 1};
+  assert_true(is_good([](DeviceInfo &) {}));
+  assert_false(is_good([](DeviceInfo &info) { info.link_name.clear(); }));
+  assert_true(is_good([](DeviceInfo &info) { info.address.prefix = 32; }));
+  assert_false(is_good([](DeviceInfo &info) { info.address.prefix = 33; }));
+  assert_false(is_good([](DeviceInfo &info) { info.address.address = {}; }));
+  assert_true(is_good([&](DeviceInfo &info) { info.address = {net::Ip(v6), 128}; }));
+  assert_false(is_good([&](DeviceInfo &info) { info.address = {net::Ip(v6), 129}; }));
+  for (const std::uint32_t mtu : {576u, 9978u})
+    assert_true(is_good([&](DeviceInfo &info) { info.mtu = mtu; }));
+  for (const std::uint32_t mtu : {0u, 575u, 9979u, UINT32_MAX})
+    assert_false(is_good([&](DeviceInfo &info) { info.mtu = mtu; }));
+  assert_false(
+      is_good([&](DeviceInfo &info) { info.address.address = net::Ip(v6), info.mtu = 1279; }));
+}
+
 static void name__of_a_socket_is_abstract_or_a_path(void **) {
   for (const char *good : {"@d", "@dpdkxd", "/run/dpdkxd", "/x"})
     assert_true(is_socket_name(good));
@@ -142,8 +183,11 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(request__with_a_fault_is_told_which),
     cmocka_unit_test(request__of_another_version_is_told_so),
     cmocka_unit_test(reply__is_known_by_its_magic_version_and_status),
+    cmocka_unit_test(reply__agrees_with_a_length_that_can_be),
+    cmocka_unit_test(text__is_of_one_line),
     cmocka_unit_test(text__may_fill_its_field),
     cmocka_unit_test(entry__carries_a_device),
+    cmocka_unit_test(entry__of_a_device_that_cant_be_has_a_fault),
     cmocka_unit_test(name__of_a_socket_is_abstract_or_a_path),
 };
 static const unit::Group group{"messages", cases};

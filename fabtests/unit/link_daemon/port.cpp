@@ -248,36 +248,131 @@ static void datagram__that_is_too_large_finds_no_room(void **) {
   assert_false(scene.send(id, std::string(1473, 'x')));
 }
 
-// Whatever a daemon writes is dropped and counted.
-static void record__that_no_daemon_writes_is_dropped(void **) {
+// What was on its way for a path that has been closed.
+static void record__of_no_path_is_dropped(void **) {
   Scene scene;
   const PathId id = scene.open_up();
   const auto number = static_cast<std::uint32_t>(id);
   const std::uint16_t g = scene.generation(id);
-  const auto bare = [&](std::uint32_t len) {
-    std::byte *const at = scene.end.channel.tx.reserve(len);
-    assert_non_null(at);
-    std::memset(at, 0xff, len);
-    scene.end.channel.tx.commit(len);
-  };
-  bare(0);
-  bare(sizeof(RecordHeader) - 1);
-  bare(sizeof(RecordHeader));
-  for (const int kind : {0, 3, 4, 5, 6, 8, 255})
-    assert_true(scene.end.give(static_cast<RecordKind>(kind), number, g, "x"));
-  assert_true(scene.end.give(RecordKind::stranger, number, g, "short"));
   assert_true(scene.end.give(RecordKind::data, number + 1, g, "x"));
   assert_true(scene.end.give(RecordKind::data, UINT32_MAX, g, "x"));
+  assert_true(scene.end.give(RecordKind::data, number, g + 1, "x"));
   assert_int_equal(scene.port->counters().rx_dropped, 0);
   assert_true(scene.poll().empty());
-  assert_int_equal(scene.port->counters().rx_dropped, 13);
-  // Events that can't be change nothing.
-  assert_true(scene.end.give(RecordKind::event, number, g, "short"));
-  for (const std::uint32_t kind : {0u, 3u, 4u, 255u, UINT32_MAX})
-    scene.end.event(number, g, static_cast<PathEventKind>(kind), 7);
+  assert_int_equal(scene.port->counters().rx_dropped, 3);
+  scene.end.event(number + 1, g, PathEventKind::failed, -EIO);
+  scene.end.event(number, g + 1, PathEventKind::failed, -EIO);
   assert_true(scene.poll().empty());
   assert_true(scene.events().empty());
   assert_true(scene.send(id, "still up"));
+}
+
+namespace {
+
+// What is complained of when a daemon has written a record, and a good one behind it; the port
+// believes neither.
+std::size_t complaints_about(const std::function<void(Scene &, std::uint32_t path)> &write,
+                             std::string_view text) {
+  const LogCapture log;
+  Scene scene;
+  const PathId id = scene.open_up();
+  write(scene, static_cast<std::uint32_t>(id));
+  assert_true(scene.end.give(RecordKind::data, static_cast<std::uint32_t>(id), scene.generation(id),
+                             "behind"));
+  assert_true(scene.poll().empty());
+  assert_true(scene.events().empty());
+  assert_false(scene.send(id, "to a daemon of which nothing is known"));
+  scene.revive(); // and its path is opened with the next one
+  scene.events();
+  scene.end.expect(RecordKind::open);
+  return log.count(text);
+}
+
+void write_bare(Scene &scene, std::uint32_t len) {
+  std::byte *const at = scene.end.channel.tx.reserve(len);
+  assert_non_null(at);
+  std::memset(at, 0xff, len);
+  scene.end.channel.tx.commit(len);
+}
+
+} // namespace
+
+static void record__that_no_daemon_writes_ends_the_attachment(void **) {
+  for (const std::uint32_t len : {0u, 7u})
+    assert_int_equal(
+        complaints_about([len](Scene &scene, std::uint32_t) { write_bare(scene, len); },
+                         "it has written a record without a header"),
+        1);
+  assert_int_equal(complaints_about([](Scene &scene, std::uint32_t) { write_bare(scene, 8); },
+                                    "it has written a record of a kind that there isn't"),
+                   1);
+  for (const int kind : {0, 3, 4, 5, 6, 8, 255})
+    assert_int_equal(complaints_about(
+                         [kind](Scene &scene, std::uint32_t path) {
+                           assert_true(scene.end.give(static_cast<RecordKind>(kind), path,
+                                                      scene.generation(PathId{path}), "x"));
+                         },
+                         "it has written a record of a kind that there isn't"),
+                     1);
+  assert_int_equal(complaints_about(
+                       [](Scene &scene, std::uint32_t path) {
+                         assert_true(scene.end.give(RecordKind::stranger, path, 0, "short"));
+                       },
+                       "it has written a datagram without its origin"),
+                   1);
+  assert_int_equal(complaints_about(
+                       [](Scene &scene, std::uint32_t path) {
+                         assert_true(scene.end.give(RecordKind::event, path,
+                                                    scene.generation(PathId{path}), "short"));
+                       },
+                       "it has written an event that isn't whole"),
+                   1);
+  for (const std::uint32_t kind : {0u, 3u, 4u, 255u, UINT32_MAX})
+    assert_int_equal(complaints_about(
+                         [kind](Scene &scene, std::uint32_t path) {
+                           scene.end.event(path, scene.generation(PathId{path}),
+                                           static_cast<PathEventKind>(kind), 7);
+                         },
+                         "it has written an event of a kind that there isn't"),
+                     1);
+}
+
+// Who gets it makes an errno of it.
+static void event__has_an_error_that_is_one(void **) {
+  Scene scene;
+  for (const int error : {0, 7, -4096, INT32_MIN}) {
+    PathId id;
+    assert_int_equal(scene.port->open_path(peer(), id), 0);
+    scene.port->flush();
+    const std::uint16_t g = scene.end.expect(RecordKind::open).header.generation;
+    scene.end.event(static_cast<std::uint32_t>(id), g, PathEventKind::failed, error);
+    assert_true(scene.poll().empty());
+    const std::vector<PathEvent> got = scene.events();
+    assert_int_equal(got.size(), 1);
+    assert_int_equal(got[0].error, -EHOSTUNREACH);
+    scene.port->close_path(id);
+    scene.port->flush();
+    scene.end.expect(RecordKind::close);
+  }
+}
+
+static void port__of_a_daemon_that_tells_nonsense_isnt_opened(void **) {
+  for (const std::uint32_t max_datagram : {0u, 100u, 65536u, UINT32_MAX}) {
+    const std::string name = fresh_name();
+    FakeDaemon daemon(name);
+    DaemonDevice device({.socket = name, .ring_bytes = 64 * 1024}, link_daemon::device_info());
+    std::unique_ptr<Port> port;
+    std::string error;
+    Attached end;
+    assert_int_equal(open_port(device, Address::v4(0, 4000), {}, port, error,
+                               [&] { end = daemon.attach(max_datagram); }),
+                     -EPROTO);
+    assert_null(port.get());
+    assert_string_equal(error.c_str(), ("dpdkxd at " + name +
+                                        " says datagrams of a length that "
+                                        "can't be; allowed: 548 to 9950 bytes")
+                                           .c_str());
+  }
 }
 
 static void child__can_call_an_inherited_port_in_vain(void **) {
@@ -318,7 +413,10 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(stranger__can_be_answered_now_and_later),
     cmocka_unit_test(reply__on_a_path_goes_by_it),
     cmocka_unit_test(datagram__that_is_too_large_finds_no_room),
-    cmocka_unit_test(record__that_no_daemon_writes_is_dropped),
+    cmocka_unit_test(record__of_no_path_is_dropped),
+    cmocka_unit_test(record__that_no_daemon_writes_ends_the_attachment),
+    cmocka_unit_test(event__has_an_error_that_is_one),
+    cmocka_unit_test(port__of_a_daemon_that_tells_nonsense_isnt_opened),
     cmocka_unit_test(child__can_call_an_inherited_port_in_vain),
 };
 static const unit::Group group{"port", cases};

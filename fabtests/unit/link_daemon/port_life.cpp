@@ -138,6 +138,23 @@ static void head__that_no_daemon_would_write_ends_the_attachment(void **) {
   scene.end.expect(RecordKind::open);
 }
 
+// One that is no better each time it comes back.
+static void daemon__that_writes_nonsense_again_is_complained_of_once(void **) {
+  const LogCapture log;
+  Scene scene;
+  const PathId id = scene.open_up();
+  for (int i = 0; i < 5; ++i) {
+    assert_true(scene.end.give(RecordKind{99}, 0, 0, "nonsense"));
+    assert_true(scene.poll().empty());
+    scene.daemon.reset();
+    scene.revive();
+    scene.events();
+  }
+  assert_int_equal(log.count("is lost to"), 1);
+  scene.end.expect(RecordKind::open);
+  assert_true(scene.send(id, "on"));
+}
+
 static void path__that_was_up_and_fails_is_opened_again(void **) {
   Scene scene;
   const PathId id = scene.open_up();
@@ -255,6 +272,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(ring__of_a_dead_daemon_is_read_to_its_end),
     cmocka_unit_test(ring__that_is_corrupt_stays_until_its_datagrams_are_released),
     cmocka_unit_test(head__that_no_daemon_would_write_ends_the_attachment),
+    cmocka_unit_test(daemon__that_writes_nonsense_again_is_complained_of_once),
     cmocka_unit_test(path__that_was_up_and_fails_is_opened_again),
     cmocka_unit_test(path__opens_in_vain_while_there_is_no_daemon),
     cmocka_unit_test(successor__that_refuses_is_asked_again),

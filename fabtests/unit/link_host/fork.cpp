@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // fork() in an application is harmless, to it and to its peers.
+#include "dpdkx/link/host/unix_socket.h"
 #include "unit/link_host/harness.h"
 
 #include <cerrno>
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -110,11 +112,25 @@ static void child__can_open_ports_of_its_own(void **) {
   assert_string_equal(receive(*pair.acceptor).c_str(), "hello");
 }
 
+static void descriptor__that_is_released_is_the_callers(void **) {
+  host::Fd fd = host::make_socket();
+  const int number = fd.get();
+  assert_true(succeeded(in_child([&] { // it was closed there already
+    return fd.release() == -1 && fcntl(number, F_GETFD) == -1;
+  })));
+  assert_int_equal(fd.release(), number);
+  assert_false(static_cast<bool>(fd));
+  assert_int_equal(fd.release(), -1);
+  assert_true(succeeded(in_child([&] { return fcntl(number, F_GETFD) != -1; })));
+  assert_int_equal(close(number), 0);
+}
+
 static const CMUnitTest cases[] = {
     cmocka_unit_test(child__inherits_neither_sockets_nor_rings),
     cmocka_unit_test(child__can_call_an_inherited_port_in_vain),
     cmocka_unit_test(child__that_destroys_a_port_harms_nobody),
     cmocka_unit_test(child__keeps_no_peer_alive_and_no_name_busy),
     cmocka_unit_test(child__can_open_ports_of_its_own),
+    cmocka_unit_test(descriptor__that_is_released_is_the_callers),
 };
 static const unit::Group group{"link_host.fork", cases};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/base/cpus.h"
 
+#include <cerrno>
 #include <cstddef>
-#include <sched.h>
 
 namespace dpdkx {
 
@@ -16,6 +16,11 @@ struct Cpus {
     return known && cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(static_cast<std::size_t>(cpu), &set);
   }
 };
+
+bool set(pthread_t thread, const cpu_set_t &cpus) {
+  errno = pthread_setaffinity_np(thread, sizeof(cpus), &cpus);
+  return errno == 0;
+}
 
 } // namespace
 
@@ -42,7 +47,14 @@ bool pin(pthread_t thread, int cpu) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(static_cast<std::size_t>(cpu), &one);
-  return pthread_setaffinity_np(thread, sizeof(one), &one) == 0;
+  return set(thread, one);
+}
+
+Pinning::Pinning(pthread_t thread)
+    : thread_(thread), known_(pthread_getaffinity_np(thread, sizeof(before_), &before_) == 0) {}
+
+bool Pinning::to(int cpu) const {
+  return cpu >= 0 ? pin(thread_, cpu) : !known_ || set(thread_, before_);
 }
 
 } // namespace dpdkx

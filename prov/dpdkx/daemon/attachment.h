@@ -41,6 +41,7 @@ public:
 
   link::Port &port() { return *port_; }
   const link::host::Fd &socket() const { return channel_.socket; }
+  link::host::Fd give_socket() { return std::move(channel_.socket); } // after end()
   const link::host::Fd &process() const { return process_; }
   const Address &address() const { return status_.address; }
   uid_t user() const { return status_.uid; }

@@ -34,6 +34,17 @@ void check_socket_of(const Config &config, const CheckedHost &host, Findings &ou
               "systemctl stop dpdkxd, or another --socket");
 }
 
+// What one user can take from the others.
+void check_shares(const Config &config, Findings &out) {
+  const std::string share = std::to_string(config.share_of_user());
+  const std::string all = std::to_string(config.max_ranks);
+  if (config.share_of_user() < config.max_ranks)
+    out.fine("max-ranks", all + ", of which " + share + " are one user's");
+  else
+    out.note("max-ranks-per-user",
+             share + ", with which one user can take all of max-ranks, " + all, "fewer of them");
+}
+
 } // namespace
 
 std::string kernel_word(const std::filesystem::path &file) {
@@ -85,6 +96,7 @@ std::vector<Finding> check(const Options &options, const CheckedHost &host) {
   check_huge_pages(config, host, out);
   check_privileges(config, host, out);
   check_processor(config, host, out);
+  check_shares(config, out);
   check_module(host, out);
   check_socket_of(config, host, out);
   return out.take();

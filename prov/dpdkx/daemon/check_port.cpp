@@ -27,7 +27,7 @@ void CheckPort::take(const link::RxDatagram &datagram, Time now) {
       !wire::verify({datagram.data, datagram.len}))
     return;
   const auto probe = responder_.take(*port_, datagram, in, now);
-  answered_ += probe && probe->kind == wire::ProbeKind::question;
+  questions_ += probe && probe->kind == wire::ProbeKind::question;
 }
 
 } // namespace dpdkx::daemon

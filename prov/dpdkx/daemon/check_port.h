@@ -17,14 +17,15 @@ public:
 
   bool turn(Time now); // true: something has come
   link::Port &port() { return *port_; }
-  std::uint64_t answered() const { return answered_; }
+  std::uint64_t answered() const { return questions_ - responder_.refused(); }
+  std::uint64_t refused() const { return responder_.refused(); } // there were too many
 
 private:
   void take(const link::RxDatagram &, Time now);
 
   std::unique_ptr<link::Port> port_;
   check::Responder responder_;
-  std::uint64_t answered_ = 0;
+  std::uint64_t questions_ = 0;
 };
 
 } // namespace dpdkx::daemon

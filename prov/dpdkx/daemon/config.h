@@ -29,7 +29,8 @@ struct Config {
   // Where probes of dpdkx-check(8) are answered on each device; 0: nowhere.
   std::uint16_t check_port = check::default_port;
 
-  std::uint32_t max_ranks = 1024;     // endpoints at once, of all users
+  std::uint32_t max_ranks = 1024;       // endpoints at once, of all users
+  std::uint32_t max_ranks_per_user = 0; // 0: half of max_ranks; root and our own user have all
   std::uint32_t max_ring = 16u << 20; // bytes of shared memory each way that an endpoint may bring
 
   // The forwarding thread: its processor, -1: any; and how long it polls in vain before it sleeps,
@@ -42,6 +43,10 @@ struct Config {
   // An endpoint that has left packets unread for so long is taken to compute: packets for it are
   // acknowledged in its name.
   Duration acknowledge_after = std::chrono::microseconds(100);
+
+  std::uint32_t share_of_user() const {
+    return max_ranks_per_user != 0 ? max_ranks_per_user : (max_ranks + 1) / 2;
+  }
 };
 
 } // namespace dpdkx::daemon

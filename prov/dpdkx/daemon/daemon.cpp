@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/daemon/daemon.h"
 
-#include "dpdkx/base/cpus.h"
 #include "dpdkx/base/log.h"
+#include "dpdkx/link/host/unix_socket.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -58,7 +58,11 @@ Daemon::Daemon(const Config &config, Surroundings surroundings)
                             std::string &error) { return attach(guest, request, memory, error); }}),
       started_(SystemClock::instance().now()) {}
 
-Daemon::~Daemon() = default;
+Daemon::~Daemon() {
+  for (DeviceSlot &slot : devices_)
+    for (const auto &attachment : slot.attachments)
+      server_.undertaker().take_socket(attachment->give_socket());
+}
 
 int Daemon::create(const Config &config, Surroundings surroundings, std::unique_ptr<Daemon> &out,
                    std::string &error) {
@@ -122,27 +126,23 @@ int Daemon::open_check_port(DeviceSlot &slot, std::string &error) {
 
 // --- ranks ---
 
-int Daemon::attach(Guest &guest, const link::daemon::Request &request, const link::host::Fd &memory,
-                   std::string &error) {
-  std::string name = link::daemon::text_of(request.device);
-  // It goes into the log, where a line is one line.
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  const auto found = std::ranges::find(infos_, name, &link::DeviceInfo::link_name);
-  if (found == infos_.end()) {
-    error = "no device '" + name + "'; allowed:";
-    for (const link::DeviceInfo &info : infos_)
-      error += " " + info.link_name;
-    return -ENODEV;
-  }
-  DeviceSlot &slot = devices_[static_cast<std::size_t>(found - infos_.begin())];
-  if (guest.who.uid != 0 && request.port < first_free_port) {
-    error = "UDP port " + std::to_string(request.port) + " is for root alone; allowed: from " +
-            std::to_string(first_free_port) + " on (FI_DPDKX_PORT_RANGE)";
-    return -EACCES;
-  }
+int Daemon::may_attach(const link::host::Peer &who, const link::daemon::Request &request,
+                       std::string &error) const {
+  for (const std::uint16_t port : {request.port, request.bulk_port})
+    if (who.uid != 0 && port != 0 && port < first_free_port) {
+      error = "UDP port " + std::to_string(port) + " is for root alone; allowed: from " +
+              std::to_string(first_free_port) + " on (FI_DPDKX_PORT_RANGE)";
+      return -EACCES;
+    }
   if (count_ >= config_.max_ranks) {
     error = "max-ranks is " + std::to_string(config_.max_ranks) + ", and so many are attached";
+    return -EUSERS;
+  }
+  const auto of_user = count_of_user_.find(who.uid);
+  if (who.uid != 0 && who.uid != own_user_ && of_user != count_of_user_.end() &&
+      of_user->second >= config_.share_of_user()) {
+    error = "max-ranks-per-user is " + std::to_string(config_.share_of_user()) + ", and user " +
+            std::to_string(who.uid) + " has so many attached";
     return -EUSERS;
   }
   if (request.ring_bytes > config_.max_ring) {
@@ -150,6 +150,18 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
             std::to_string(request.ring_bytes) + " bytes (FI_DPDKX_DAEMON_RING)";
     return -EFBIG;
   }
+  return 0;
+}
+
+int Daemon::attach(Guest &guest, const link::daemon::Request &request, const link::host::Fd &memory,
+                   std::string &error) {
+  const link::DeviceInfo *const found =
+      link::daemon::find_device(infos_, link::daemon::text_of(request.device), error);
+  if (found == nullptr)
+    return -ENODEV;
+  DeviceSlot &slot = devices_[static_cast<std::size_t>(found - infos_.data())];
+  if (const int rc = may_attach(guest.who, request, error))
+    return rc;
   link::host::Segment segment;
   if (const int rc = link::host::Segment::attach(memory, request.ring_bytes, segment)) {
     error = "its memory can't be mapped, or is not as it must be";
@@ -194,6 +206,7 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
            " of user " + std::to_string(attachment->user()) + " is attached";
   });
   (void)send(attachment->socket().get(), &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
+  ++count_of_user_[attachment->user()];
   slot.attachments.push_back(std::move(attachment));
   ++count_;
   return 0;
@@ -229,18 +242,16 @@ bool Daemon::look_at_ranks() {
   return others;
 }
 
-// Takes the wakes out of its socket.
+// Takes the wakes out of its socket, and what it should not have passed with them.
 bool Daemon::has_closed(Attachment &attachment) {
   for (unsigned i = 0; i < notes_a_look; ++i) {
-    link::host::Welcome unused;
-    switch (link::host::receive_note(attachment.socket(), unused)) {
-    case link::host::Note::none:
-      return false;
-    case link::host::Note::closed:
-      return true;
-    default:
-      break;
-    }
+    std::byte note[1];
+    std::vector<link::host::Fd> passed;
+    const ssize_t got = link::host::receive_with_descriptors(attachment.socket(), note, passed);
+    for (link::host::Fd &fd : passed)
+      server_.undertaker().take(std::move(fd));
+    if (got == 0 || got == -EAGAIN || got == -ECONNRESET)
+      return got != -EAGAIN;
   }
   return false;
 }
@@ -263,7 +274,10 @@ void Daemon::end(Attachment &attachment) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
   epoll_ctl(sleep_epoll_.get(), EPOLL_CTL_DEL, attachment.port().wait_fd(), nullptr);
   attachment.end();
+  server_.undertaker().take_socket(attachment.give_socket());
   --count_;
+  if (const auto of_user = count_of_user_.find(attachment.user()); --of_user->second == 0)
+    count_of_user_.erase(of_user);
   if (attachment.fault() != nullptr && ++faults_ <= faults_to_log)
     log(LogLevel::warn, [&] {
       return "process " + std::to_string(attachment.pid()) + " of user " +
@@ -296,8 +310,8 @@ bool Daemon::turn(Time now) {
 }
 
 void Daemon::run() {
-  if (config_.processor >= 0)
-    pin(pthread_self(), config_.processor);
+  pinning_.emplace(pthread_self());
+  stay_on(config_.processor);
   busy_at_ = SystemClock::instance().now();
   while (!stopping_.load(std::memory_order_relaxed)) {
     const Time now = SystemClock::instance().now();
@@ -335,13 +349,23 @@ void Daemon::take_reload() {
   if (!fresh)
     return;
   config_.max_ranks = fresh->max_ranks;
+  config_.max_ranks_per_user = fresh->max_ranks_per_user;
   config_.max_ring = fresh->max_ring;
   config_.sleep_after = fresh->sleep_after;
   config_.blind_poll = fresh->blind_poll;
   config_.acknowledge_after = fresh->acknowledge_after; // of who attaches from now on
-  if (fresh->processor != config_.processor && fresh->processor >= 0)
-    pin(pthread_self(), fresh->processor);
-  config_.processor = fresh->processor;
+  if (fresh->processor != std::exchange(config_.processor, fresh->processor))
+    stay_on(config_.processor);
+}
+
+// Negative: on any.
+void Daemon::stay_on(int processor) {
+  if (!pinning_ || pinning_->to(processor))
+    return;
+  log(LogLevel::warn, [&] {
+    return "processor: the forwarding thread can't be kept on " + std::to_string(processor) + ": " +
+           std::strerror(errno);
+  });
 }
 
 // --- sleep ---
@@ -415,6 +439,8 @@ Status Daemon::status() {
   out.turns = turns_;
   out.sleeps = sleeps_;
   out.ranks_refused = server_.refused();
+  out.max_ranks = config_.max_ranks;
+  out.max_ranks_per_user = config_.share_of_user();
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     DeviceStatus device;
     device.info = infos_[i];
@@ -423,6 +449,8 @@ Status Daemon::status() {
       const std::string owner = queue.owner.port != 0 ? "rank " + to_string(queue.owner) : "free";
       device.queues.push_back({queue.index, queue.of_pool ? "eager" : owner, queue.packets});
     }
+    if (const auto &port = devices_[i].check_port)
+      device.probes = {port->port().address().port, port->answered(), port->refused()};
     for (const auto &attachment : devices_[i].attachments)
       device.ranks.push_back(attachment->status(now));
     out.devices.push_back(std::move(device));

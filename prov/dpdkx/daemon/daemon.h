@@ -4,6 +4,7 @@
 // forwards between them. One thread does all of that.
 #pragma once
 
+#include "dpdkx/base/cpus.h"
 #include "dpdkx/base/idle.h"
 #include "dpdkx/daemon/attachment.h"
 #include "dpdkx/daemon/check_port.h"
@@ -13,9 +14,11 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unistd.h>
 
 namespace dpdkx::daemon {
 
@@ -53,11 +56,13 @@ private:
   Daemon(const Config &, Surroundings);
   int start(std::string &error);
   int open_check_port(DeviceSlot &, std::string &error);
+  int may_attach(const link::host::Peer &who, const link::daemon::Request &,
+                 std::string &error) const;
   int attach(Guest &, const link::daemon::Request &, const link::host::Fd &memory,
              std::string &error);
   void look(Time now);
   bool look_at_ranks();
-  static bool has_closed(Attachment &);
+  bool has_closed(Attachment &);
   void end_gone();
   void end(Attachment &);
   void sleep(Time now);
@@ -65,13 +70,16 @@ private:
   void disarm_all();
   static bool watch(const link::host::Fd &epoll, int fd, std::uint64_t tag);
   void take_reload();
+  void stay_on(int processor);
 
   Config config_;
   const Surroundings surroundings_;
   Server server_;
   std::vector<DeviceSlot> devices_;
   std::vector<link::DeviceInfo> infos_;
+  const uid_t own_user_ = geteuid();
   std::size_t count_ = 0;
+  std::map<uid_t, std::size_t> count_of_user_;
   std::uint64_t faults_ = 0; // ranks thrown out
   std::vector<Attachment *> gone_;
 
@@ -81,6 +89,7 @@ private:
   std::atomic<bool> stopping_{false};
   std::mutex reload_mutex_;
   std::optional<Config> reload_;
+  std::optional<Pinning> pinning_; // of the thread that runs
 
   const Time started_;
   Time next_look_{}, busy_at_{};

@@ -9,11 +9,15 @@ daemon_sources = \
 	prov/dpdkx/daemon/config.h \
 	prov/dpdkx/daemon/daemon.cpp \
 	prov/dpdkx/daemon/daemon.h \
+	prov/dpdkx/daemon/path_lock.cpp \
+	prov/dpdkx/daemon/path_lock.h \
 	prov/dpdkx/daemon/server.cpp \
 	prov/dpdkx/daemon/server.h \
 	prov/dpdkx/daemon/status.h \
 	prov/dpdkx/daemon/status_json.cpp \
-	prov/dpdkx/daemon/status_json.h
+	prov/dpdkx/daemon/status_json.h \
+	prov/dpdkx/daemon/undertaker.cpp \
+	prov/dpdkx/daemon/undertaker.h
 
 # The program around it: command line, configuration file, what it tells.
 dpdkxd_sources = \

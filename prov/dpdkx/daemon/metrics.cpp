@@ -66,6 +66,10 @@ void add_own(std::string &out, const Status &status) {
       .add({}, status.sleeps);
   Metric(out, "ranks_refused_total", "counter", "Endpoints that could not attach.")
       .add({}, status.ranks_refused);
+  Metric(out, "max_ranks", "gauge", "Endpoints that may be attached at once.")
+      .add({}, status.max_ranks);
+  Metric(out, "max_ranks_per_user", "gauge", "Those of one user, other than root.")
+      .add({}, status.max_ranks_per_user);
 }
 
 // One sample for each device.
@@ -96,6 +100,15 @@ void add_devices(std::string &out, const Status &status) {
                    return device.info.bits_per_second ? std::to_string(device.info.bits_per_second)
                                                       : std::string();
                  });
+  const auto of_probes = [](std::uint64_t ProbeStatus::*count) {
+    return [count](const DeviceStatus &device) {
+      return device.probes.port != 0 ? std::to_string(device.probes.*count) : std::string();
+    };
+  };
+  add_of_devices(out, status, "probes_answered_total", "counter",
+                 "Probes of dpdkx-check that were answered.", of_probes(&ProbeStatus::answered));
+  add_of_devices(out, status, "probes_refused_total", "counter",
+                 "Probes that were not, as there were too many.", of_probes(&ProbeStatus::refused));
   add_of_devices(out, status, "device_ranks", "gauge", "Endpoints that are attached.",
                  [](const DeviceStatus &device) { return std::to_string(device.ranks.size()); });
 }

@@ -45,7 +45,7 @@ int Server::listen(const std::string &name, std::string &error) {
   }
   const bool is_path = name[0] == '/';
   if (is_path)
-    if (const int rc = remove_stale(name, error))
+    if (const int rc = take_path(name, error))
       return rc;
   const auto socket_name = is_path ? link::host::SocketName::path(name)
                                    : link::host::SocketName::abstract(name.substr(1));
@@ -57,6 +57,8 @@ int Server::listen(const std::string &name, std::string &error) {
     return rc;
   }
   take_spare();
+  if (const int rc = undertaker_.start(error))
+    return rc;
   if (!is_path)
     return 0;
   path_ = name;
@@ -65,6 +67,16 @@ int Server::listen(const std::string &name, std::string &error) {
     return 0;
   const int rc = -errno;
   error = "socket " + name + " can't be opened to all users: " + std::strerror(-rc);
+  return rc;
+}
+
+int Server::take_path(const std::string &path, std::string &error) {
+  const int rc = lock_.take(path);
+  if (rc == 0)
+    return remove_stale(path, error);
+  error = rc == -EADDRINUSE
+              ? "socket " + path + " is in use: another dpdkxd has locked " + lock_.file()
+              : "socket " + path + " can't be had: " + lock_.file() + ": " + std::strerror(-rc);
   return rc;
 }
 
@@ -89,11 +101,12 @@ int Server::remove_stale(const std::string &path, std::string &error) {
 void Server::look(Time now) {
   accept(now);
   std::erase_if(guests_, [&](Guest &guest) {
-    if (hear(guest))
-      return true;
-    if (now < guest.deadline)
-      return false;
-    refuse(guest, -ETIMEDOUT, "it has asked nothing for 10 s");
+    if (!hear(guest)) {
+      if (now < guest.deadline)
+        return false;
+      refuse(guest, -ETIMEDOUT, "it has asked nothing for 10 s");
+    }
+    dismiss(guest);
     return true;
   });
 }
@@ -132,7 +145,7 @@ bool Server::somebody_waits() const {
 bool Server::make_way(const std::string &why) {
   if (guests_.empty())
     return false;
-  refuse(guests_.front(), -ETIMEDOUT, why);
+  refuse(guests_.front(), -ETIMEDOUT, why); // and closed here: its descriptor is needed now
   guests_.erase(guests_.begin());
   return true;
 }
@@ -155,29 +168,40 @@ void Server::accept_none() {
   take_spare();
 }
 
+// Unless it has been handed on.
+void Server::dismiss(Guest &guest) { undertaker_.take_socket(std::move(guest.socket)); }
+
 void Server::take_spare() { spare_ = link::host::make_socket(); }
 
 // True: it is done with.
 bool Server::hear(Guest &guest) {
   Request request;
-  link::host::Fd memory;
-  const ssize_t got = link::host::receive_with_memory(
-      guest.socket, std::as_writable_bytes(std::span(&request, 1)), memory);
+  std::vector<link::host::Fd> passed;
+  const ssize_t got = link::host::receive_with_descriptors(
+      guest.socket, std::as_writable_bytes(std::span(&request, 1)), passed);
   if (got == -EAGAIN)
     return false;
-  if (got == 0 || got == -ECONNRESET)
-    return true;
+  if (got != 0 && got != -ECONNRESET)
+    judge(guest, request, passed.size() > 1 ? -EPROTO : got, passed);
+  for (link::host::Fd &fd : passed)
+    undertaker_.take(std::move(fd));
+  return true;
+}
+
+// `got`: the length of the request, or a negative errno.
+void Server::judge(Guest &guest, const Request &request, ssize_t got,
+                   std::span<const link::host::Fd> passed) {
   int status = got < 0 ? static_cast<int>(got) : 0;
   const char *fault = got == -EMFILE ? "too many open files (RLIMIT_NOFILE of dpdkxd)"
                       : got < 0
                           ? "it doesn't speak dpdkxd's protocol"
                           : link::daemon::request_fault(request, static_cast<std::size_t>(got),
-                                                        static_cast<bool>(memory), status);
+                                                        !passed.empty(), status);
+  const link::host::Fd none;
   if (fault != nullptr)
     refuse(guest, status, fault);
   else
-    answer(guest, request, memory);
-  return true;
+    answer(guest, request, passed.empty() ? none : passed.front());
 }
 
 void Server::answer(Guest &guest, const Request &request, const link::host::Fd &memory) {

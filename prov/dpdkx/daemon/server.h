@@ -5,10 +5,13 @@
 #pragma once
 
 #include "dpdkx/daemon/config.h"
+#include "dpdkx/daemon/path_lock.h"
+#include "dpdkx/daemon/undertaker.h"
 #include "dpdkx/link/daemon/messages.h"
 #include "dpdkx/link/host/handshake.h"
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,15 +48,20 @@ public:
   void look(Time now);
   bool busy() const { return !guests_.empty(); } // somebody hasn't said what it wants
   std::uint64_t refused() const { return refused_; }
+  Undertaker &undertaker() { return undertaker_; } // of whom it has handed on, too
 
 private:
+  int take_path(const std::string &path, std::string &error);
   int remove_stale(const std::string &path, std::string &error);
   void accept(Time now);
   bool somebody_waits() const;
   bool make_way(const std::string &why);
+  void dismiss(Guest &);
   void accept_none();
   void take_spare();
   bool hear(Guest &);
+  void judge(Guest &, const link::daemon::Request &, ssize_t got,
+             std::span<const link::host::Fd> passed);
   void answer(Guest &, const link::daemon::Request &, const link::host::Fd &memory);
   void refuse(const Guest &, int status, const std::string &why);
   static void send_devices(const Guest &, const std::vector<link::DeviceInfo> &);
@@ -62,7 +70,9 @@ private:
   const Handlers handlers_;
   link::host::Fd listener_;
   link::host::Fd spare_; // given up for a moment to refuse a connection when none is left
-  std::string path_;     // to be removed
+  Undertaker undertaker_;
+  PathLock lock_;    // of the path
+  std::string path_; // to be removed
   std::vector<Guest> guests_;
   std::uint64_t refused_ = 0;
 };

@@ -40,10 +40,17 @@ struct QueueStatus {
   std::uint64_t packets = 0;
 };
 
+// Of dpdkx-check(8) on other hosts.
+struct ProbeStatus {
+  std::uint16_t port = 0;                  // where they are answered; 0: nowhere
+  std::uint64_t answered = 0, refused = 0; // too many at once
+};
+
 struct DeviceStatus {
   link::DeviceInfo info;
   std::vector<QueueStatus> queues;
   std::vector<RankStatus> ranks;
+  ProbeStatus probes;
   std::vector<std::pair<std::string, std::uint64_t>> counters; // the driver's, and drops by reason
 };
 
@@ -54,6 +61,7 @@ struct Status {
   Duration processor_time{}; // of the forwarding thread
   std::uint64_t turns = 0, sleeps = 0;
   std::uint64_t ranks_refused = 0; // with a wrong version, too many, no such port, ...
+  std::uint32_t max_ranks = 0, max_ranks_per_user = 0; // at once; of users other than root
   std::vector<DeviceStatus> devices;
 };
 

@@ -75,6 +75,9 @@ Json json_of(const DeviceStatus &device) {
   out["steering"] = info.steering;
   out["queues"] = json_of(device.queues);
   out["ranks"] = json_of(device.ranks);
+  out["probes"] = {{"port", device.probes.port},
+                   {"answered", device.probes.answered},
+                   {"refused", device.probes.refused}};
   // A driver may give two counters one name.
   out["counters"] = Json::array();
   for (const auto &[name, value] : device.counters)
@@ -208,6 +211,11 @@ DeviceStatus device_of(const Reader &in) {
     queue.number("packets", one.packets);
   });
   in.list("ranks", [&](const Reader &rank) { out.ranks.push_back(rank_of(rank)); });
+  in.object("probes", [&](const Reader &probes) {
+    probes.number("port", out.probes.port);
+    probes.number("answered", out.probes.answered);
+    probes.number("refused", out.probes.refused);
+  });
   in.list("counters", [&](const Reader &counter) {
     auto &[name, value] = out.counters.emplace_back();
     counter.text("name", name);
@@ -227,15 +235,25 @@ std::string status_to_json(const Status &status) {
                  {"turns", status.turns},
                  {"sleeps", status.sleeps},
                  {"ranks_refused", status.ranks_refused},
+                 {"max_ranks", status.max_ranks},
+                 {"max_ranks_per_user", status.max_ranks_per_user},
                  {"devices", json_of(status.devices)}};
   // Names from drivers need not be UTF-8.
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string indented_json(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  return json.is_discarded() ? std::string(text)
-                             : json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // What is nested takes stack to be written.
+  constexpr int max_depth = 64;
+  bool too_deep = false;
+  const auto look = [&](int depth, Json::parse_event_t, Json &) {
+    too_deep |= depth > max_depth;
+    return !too_deep;
+  };
+  const Json json = Json::parse(text, look, false);
+  return too_deep || json.is_discarded()
+             ? std::string(text)
+             : json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 bool status_from_json(std::string_view text, Status &out, std::string &error) {
@@ -251,6 +269,8 @@ bool status_from_json(std::string_view text, Status &out, std::string &error) {
     in.number("turns", out.turns);
     in.number("sleeps", out.sleeps);
     in.number("ranks_refused", out.ranks_refused);
+    in.number("max_ranks", out.max_ranks);
+    in.number("max_ranks_per_user", out.max_ranks_per_user);
     in.list("devices", [&](const Reader &device) { out.devices.push_back(device_of(device)); });
   } catch (const std::exception &fault) {
     error = "what dpdkxd has answered can't be read: " + std::string(fault.what());

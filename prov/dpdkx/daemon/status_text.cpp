@@ -104,13 +104,16 @@ std::string head_text(const Status &now, const Status *before) {
   const double share = up.count() > 0 ? 100 * seconds(busy) / seconds(up) : 0;
   const Scale scale = before ? Scale(seconds(up)) : Scale();
   const char *each = before ? "/s" : "";
+  std::size_t ranks = 0;
+  for (const DeviceStatus &device : now.devices)
+    ranks += device.ranks.size();
   return fmt::format(
-      "dpdkxd {}, pid {}, on {}, up {}; processor {:.1f} %, turns{} {}, sleeps{} {}, "
-      "ranks refused{} {}\n",
+      "dpdkxd {}, pid {}, on {}, up {}; processor {:.1f} %, turns{} {}, sleeps{} {}; "
+      "ranks {} of {} ({} of a user), refused{} {}\n",
       now.version, now.pid, now.socket, time_text(now.up), share, each,
       scale(now.turns, before ? before->turns : 0), each,
-      scale(now.sleeps, before ? before->sleeps : 0), each,
-      scale(now.ranks_refused, before ? before->ranks_refused : 0));
+      scale(now.sleeps, before ? before->sleeps : 0), ranks, now.max_ranks, now.max_ranks_per_user,
+      each, scale(now.ranks_refused, before ? before->ranks_refused : 0));
 }
 
 std::string device_text(const DeviceStatus &device) {
@@ -135,6 +138,16 @@ std::string queues_text(const DeviceStatus &now, const DeviceStatus *before, con
     table.add({std::to_string(queue.index), queue.purpose, scale(queue.packets, packets)});
   }
   return table.empty() ? std::string() : table.text();
+}
+
+std::string probes_text(const ProbeStatus &now, const DeviceStatus *before, const Scale &scale) {
+  const ProbeStatus was = before != nullptr ? before->probes : ProbeStatus();
+  if (now.port == 0)
+    return {};
+  const char *each = scale.is_rate() ? "/s" : "";
+  return fmt::format("  probes of dpdkx-check at UDP port {}: answered{} {}, refused{} {}\n",
+                     now.port, each, scale(now.answered, was.answered), each,
+                     scale(now.refused, was.refused));
 }
 
 std::string ranks_text(const DeviceStatus &now, const DeviceStatus *before, const Scale &scale) {
@@ -178,7 +191,7 @@ std::string text_of(const Status &now, const Status *before) {
   for (const DeviceStatus &device : now.devices) {
     const DeviceStatus *was = like(before, device);
     out += device_text(device) + queues_text(device, was, scale) + ranks_text(device, was, scale) +
-           counters_text(device, was, scale);
+           probes_text(device.probes, was, scale) + counters_text(device, was, scale);
   }
   return out;
 }

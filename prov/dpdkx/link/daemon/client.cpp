@@ -125,6 +125,10 @@ int daemon_devices(const std::string &socket, std::vector<DeviceInfo> &out, std:
     const ssize_t got = daemon::receive(fd, &entry, sizeof(entry), patience);
     if (got != sizeof(entry))
       return daemon::broken_off(socket, got, error);
+    if (const char *fault = daemon::entry_fault(entry)) {
+      error = daemon::at(socket) + " tells of a device that can't be: " + fault;
+      return -EPROTO;
+    }
     out.push_back(daemon::device_info(entry));
   }
   return 0;
@@ -152,14 +156,11 @@ int open_daemon_device(const DaemonOptions &options, const std::string &link_nam
   std::vector<DeviceInfo> devices;
   if (const int rc = daemon_devices(options.socket, devices, error))
     return rc;
-  const auto found = std::ranges::find(devices, link_name, &DeviceInfo::link_name);
-  if (found != devices.end()) {
+  if (const DeviceInfo *found = daemon::find_device(devices, link_name, error)) {
     device = std::make_shared<daemon::DaemonDevice>(options, *found);
     return 0;
   }
-  error = "dpdkxd at " + options.socket + " has no device " + link_name + "; allowed:";
-  for (const DeviceInfo &info : devices)
-    error += " " + info.link_name;
+  error = daemon::at(options.socket) + ": " + error;
   return -ENODEV;
 }
 

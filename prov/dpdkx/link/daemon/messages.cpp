@@ -4,6 +4,7 @@
 #include "dpdkx/link/daemon/record.h"
 #include "dpdkx/link/host/segment.h"
 #include "dpdkx/link/host/unix_socket.h"
+#include "dpdkx/net/frame.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -69,7 +70,23 @@ Reply make_reply(int status, std::string_view text) {
 
 bool is_reply(const Reply &reply, std::size_t received) {
   return received == sizeof(reply) && std::memcmp(reply.magic, magic, sizeof(magic)) == 0 &&
-         reply.version == protocol_version && reply.status <= 0 && reply.status >= -4095;
+         reply.version == protocol_version && (reply.status == 0 || is_error(reply.status));
+}
+
+const char *attach_reply_fault(const Reply &reply) {
+  constexpr std::uint32_t headers = net::ipv4_size + net::udp_size;
+  constexpr std::uint32_t least = net::min_mtu - headers;
+  constexpr std::uint32_t most = net::max_mtu - headers;
+  static_assert(least == 548 && most == 9950); // as the text has it
+  const bool can_be = reply.max_datagram >= least && reply.max_datagram <= most;
+  return can_be ? nullptr : "datagrams of a length that can't be; allowed: 548 to 9950 bytes";
+}
+
+std::string printable(std::string_view text) {
+  std::string out(text);
+  std::ranges::replace_if(
+      out, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return out;
 }
 
 DeviceEntry make_entry(const DeviceInfo &info) {
@@ -97,6 +114,18 @@ DeviceEntry make_entry(const DeviceInfo &info) {
   return entry;
 }
 
+const char *entry_fault(const DeviceEntry &entry) {
+  const DeviceInfo info = device_info(entry);
+  const net::Ip &ip = info.address.address;
+  if (info.link_name.empty())
+    return "it has no name";
+  if (!ip.is_host() || info.address.prefix > (ip.is_v4() ? 32 : 128))
+    return "its address is none that a host has";
+  if (info.mtu < (ip.is_v4() ? net::min_mtu : net::min_mtu_ipv6) || info.mtu > net::max_mtu)
+    return "its MTU can't be; allowed: 576 to 9978, with an IPv6 address from 1280 on";
+  return nullptr;
+}
+
 DeviceInfo device_info(const DeviceEntry &entry) {
   DeviceInfo info;
   info.name = text_of(entry.name);
@@ -113,6 +142,17 @@ DeviceInfo device_info(const DeviceEntry &entry) {
                            entry.pci_function, entry.pci_ids[0], entry.pci_ids[1],
                            entry.pci_ids[2],   entry.pci_ids[3], entry.pci_revision};
   return info;
+}
+
+const DeviceInfo *find_device(const std::vector<DeviceInfo> &devices, const std::string &link_name,
+                              std::string &error) {
+  const auto found = std::ranges::find(devices, link_name, &DeviceInfo::link_name);
+  if (found != devices.end())
+    return &*found;
+  error = "no device '" + link_name + "'; allowed:";
+  for (const DeviceInfo &info : devices)
+    error += " " + info.link_name;
+  return nullptr;
 }
 
 bool is_socket_name(std::string_view name) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <vector>
 
 namespace dpdkx::link::daemon {
 
@@ -68,23 +69,36 @@ static_assert(sizeof(DeviceEntry) == 216);
 
 inline constexpr std::size_t text_piece = 32 * 1024; // of a status
 
+// A negative errno, as either side may have written one.
+inline bool is_error(std::int32_t value) { return value < 0 && value >= -4095; }
+
 Request make_request(Ask);
 // What is wrong with a request; null if nothing. `status`: what to answer then.
 const char *request_fault(const Request &, std::size_t received, bool with_memory, int &status);
 Reply make_reply(int status, std::string_view text = {});
 bool is_reply(const Reply &, std::size_t received);
+// What is wrong with one that agrees to attach; null if nothing.
+const char *attach_reply_fault(const Reply &);
 
 // Text in a field, ended by 0 where there is room for that.
 template <std::size_t n> void put_text(char (&field)[n], std::string_view text) {
   text.copy(field, n);
 }
+// Anybody may have written it, and it goes into logs, where a line is one line: what can't be
+// printed is a '?'.
+std::string printable(std::string_view);
 template <std::size_t n> std::string text_of(const char (&field)[n]) {
   const std::string_view all(field, n);
-  return std::string(all.substr(0, all.find('\0')));
+  return printable(all.substr(0, all.find('\0')));
 }
 
 DeviceEntry make_entry(const DeviceInfo &);
+const char *entry_fault(const DeviceEntry &); // what is wrong with it; null if nothing
 DeviceInfo device_info(const DeviceEntry &);
+
+// The device with that link name; null, with a text that names those there are.
+const DeviceInfo *find_device(const std::vector<DeviceInfo> &, const std::string &link_name,
+                              std::string &error);
 
 // A socket's name as settings have it, "@name" or "/path": false if it is neither, or too long.
 bool is_socket_name(std::string_view);

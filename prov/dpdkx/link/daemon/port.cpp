@@ -221,10 +221,8 @@ unsigned DaemonPort::poll(RxDatagram *out, unsigned max) {
   }
   if (n == 0 && unreleased_)
     release(nullptr, 0);
-  if (next == host::RingConsumer::Next::corrupt) [[unlikely]] {
-    lose("it has written over a ring");
-    channel_.own_sleep = nullptr; // nothing more of it is believed
-  }
+  if (next == host::RingConsumer::Next::corrupt) [[unlikely]]
+    distrust("it has written over a ring");
   return n;
 }
 
@@ -232,7 +230,7 @@ bool DaemonPort::take_record(const std::byte *data, std::uint32_t len, RxDatagra
   const std::byte *const record = data;
   RecordHeader header;
   if (!take(data, len, header)) {
-    ++counters_.rx_dropped;
+    malformed("it has written a record without a header");
     return false;
   }
   const PathId id{header.path};
@@ -240,15 +238,19 @@ bool DaemonPort::take_record(const std::byte *data, std::uint32_t len, RxDatagra
                      path(id).generation == header.generation;
   switch (static_cast<RecordKind>(header.kind)) {
   case RecordKind::data:
-    if (!known)
-      break;
+    if (!known) { // closed meanwhile
+      ++counters_.rx_dropped;
+      return false;
+    }
     out = {data, len, id, const_cast<std::byte *>(record)};
     ++counters_.rx_datagrams;
     counters_.rx_bytes += len;
     return true;
   case RecordKind::stranger:
-    if (len < sizeof(WireOrigin))
-      break;
+    if (len < sizeof(WireOrigin)) {
+      malformed("it has written a datagram without its origin");
+      return false;
+    }
     out = {data + sizeof(WireOrigin), len - static_cast<std::uint32_t>(sizeof(WireOrigin)),
            PathId::none, const_cast<std::byte *>(record)};
     ++counters_.rx_datagrams;
@@ -259,16 +261,20 @@ bool DaemonPort::take_record(const std::byte *data, std::uint32_t len, RxDatagra
       take_event(header, data, len);
     return false;
   default:
-    break;
+    malformed("it has written a record of a kind that there isn't");
+    return false;
   }
+}
+
+void DaemonPort::malformed(const char *why) {
   ++counters_.rx_dropped;
-  return false;
+  distrust(why);
 }
 
 void DaemonPort::take_event(const RecordHeader &header, const std::byte *data, std::uint32_t len) {
   WireEvent event;
   if (!take(data, len, event))
-    return;
+    return malformed("it has written an event that isn't whole");
   const PathId id{header.path};
   Path &of = path(id);
   switch (static_cast<PathEventKind>(event.kind)) {
@@ -280,12 +286,12 @@ void DaemonPort::take_event(const RecordHeader &header, const std::byte *data, s
     return;
   case PathEventKind::failed:
     if (of.state == Path::State::opening)
-      fail(id, event.error < 0 ? event.error : -EHOSTUNREACH);
+      fail(id, is_error(event.error) ? event.error : -EHOSTUNREACH);
     else if (of.state == Path::State::up && std::ranges::find(to_reopen_, id) == to_reopen_.end())
       to_reopen_.push_back(id); // whether its peer is gone, the session finds out
     return;
   default:
-    return;
+    return malformed("it has written an event of a kind that there isn't");
   }
 }
 

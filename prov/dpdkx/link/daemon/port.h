@@ -92,6 +92,7 @@ private:
   void end_record(std::uint32_t body);
   bool take_record(const std::byte *data, std::uint32_t len, RxDatagram &out);
   void take_event(const RecordHeader &, const std::byte *data, std::uint32_t len);
+  [[gnu::cold]] void malformed(const char *why);
   void fail(PathId, int error);
   void notify(RecordKind, PathId);
   void tell_session(PathId);
@@ -108,6 +109,7 @@ private:
   void look_while_lost(Time now);
   void look_for_answer(Time now);
   [[gnu::cold]] void lose(const char *why);
+  [[gnu::cold]] void distrust(const char *why);
   void try_again(Time now, const std::string &error);
   bool drained() const;
   void watch_socket();
@@ -134,7 +136,9 @@ private:
   Time next_look_{}, next_reopening_{};
   Time retry_at_{}, asked_at_{};
   std::optional<Time> lost_at_;
+  std::optional<Time> told_loss_; // by the system's clock
   bool told_failure_ = false;     // to attach, since it was lost
+  bool distrusted_ = false;       // it has written nonsense, once
   std::vector<PathId> to_reopen_; // a path that was up, and isn't any more at the daemon
   host::Fd epoll_, timer_;
 };

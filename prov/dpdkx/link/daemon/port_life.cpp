@@ -20,6 +20,7 @@ constexpr Duration retry_soon = std::chrono::milliseconds(10);
 constexpr Duration retry_late = std::chrono::milliseconds(200);
 constexpr Duration soon = std::chrono::seconds(2); // after the loss
 constexpr Duration answer_within = std::chrono::seconds(5);
+constexpr Duration tell_loss_every = std::chrono::seconds(10);
 constexpr Duration reopen_every = std::chrono::seconds(1);
 constexpr Duration open_within = std::chrono::seconds(10); // while there is no daemon
 constexpr std::uint32_t max_record = max_record_overhead + net::max_mtu;
@@ -68,6 +69,10 @@ int DaemonPort::start(std::string &error) {
   Reply reply;
   if (const int rc = receive_reply(options_.socket, next_.socket, reply, error, daemon_patience))
     return rc;
+  if (const char *fault = attach_reply_fault(reply)) {
+    error = "dpdkxd at " + options_.socket + " says " + fault;
+    return -EPROTO;
+  }
   traits_.max_datagram = reply.max_datagram;
   bulk_port_ = reply.bulk_port;
   adopt_next();
@@ -190,7 +195,12 @@ void DaemonPort::look_while_attached(Time now) {
 void DaemonPort::lose(const char *why) {
   if (state_ != State::attached)
     return;
-  log(LogLevel::warn, [&] {
+  // Once, of one that comes and goes.
+  const Time now = SystemClock::instance().now();
+  const bool again = told_loss_ && now - *told_loss_ < tell_loss_every;
+  if (!again)
+    told_loss_ = now;
+  log(again ? LogLevel::info : LogLevel::warn, [&] {
     return "dpdkxd at " + options_.socket + " is lost to " + to_string(address_) + ": " + why +
            "; its successor is waited for";
   });
@@ -203,14 +213,24 @@ void DaemonPort::lose(const char *why) {
   channel_.socket.reset(); // and with it, out of the epoll set
 }
 
+// What it writes is nonsense: nothing more of that is believed.
+void DaemonPort::distrust(const char *why) {
+  lose(why);
+  channel_.own_sleep = nullptr;
+  distrusted_ = true;
+}
+
 bool DaemonPort::drained() const {
   const bool over = channel_.own_sleep == nullptr; // what it sent isn't believed
   return !unreleased_ && (over || (channel_.rx.empty() && channel_.rx.released()));
 }
 
 void DaemonPort::look_while_lost(Time now) {
-  if (!lost_at_)
+  if (!lost_at_) {
     lost_at_ = now;
+    if (distrusted_) // it is there still, and no better than it was
+      retry_at_ = now + retry_late;
+  }
   if (now - *lost_at_ >= open_within)
     for (std::uint32_t i = 0; i < paths_.size(); ++i)
       if (paths_[i].state == Path::State::opening)
@@ -237,6 +257,8 @@ void DaemonPort::look_for_answer(Time now) {
     return try_again(now, got <= 0 ? "it has closed the connection" : "it is of another version");
   if (reply.status != 0)
     return try_again(now, text_of(reply.text));
+  if (const char *fault = attach_reply_fault(reply))
+    return try_again(now, std::string("it says ") + fault);
   if (reply.max_datagram < traits_.max_datagram) // sessions have made theirs larger
     return try_again(now, "dpdkxd at " + options_.socket + " has come back with datagrams of " +
                               std::to_string(reply.max_datagram) + " bytes at most; needed: " +

@@ -53,6 +53,17 @@ Fd &Fd::operator=(Fd &&other) noexcept {
   return *this;
 }
 
+int Fd::release() {
+  const int fd = std::exchange(fd_, -1);
+  if (fd < 0)
+    return -1;
+  const ForkHold hold;
+  if (generation_ != fork_generation.load(std::memory_order_relaxed))
+    return -1;
+  registry().owned.erase(fd);
+  return fd;
+}
+
 void Fd::reset() {
   const int fd = std::exchange(fd_, -1);
   if (fd < 0)

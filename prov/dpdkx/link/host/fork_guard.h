@@ -40,6 +40,9 @@ public:
   int get() const { return fd_; }
   int error() const { return fd_ < 0 ? fd_ : 0; }
   void reset();
+  // Leaves it to the caller to close, which may take long: no fork() waits for that, and a child
+  // may get a copy. -1: there is none, or it was inherited.
+  int release();
 
 private:
   int fd_ = -1;

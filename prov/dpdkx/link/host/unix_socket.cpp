@@ -8,22 +8,20 @@ namespace dpdkx::link::host {
 
 namespace {
 
-constexpr int max_passed = 4; // descriptors looked for in one message
+constexpr std::size_t max_passed = 253; // in one message: Linux's SCM_MAX_FD
 
 // Owns whatever descriptors came with a message.
-int take_descriptors(msghdr &message, const ForkHold &hold, Fd (&passed)[max_passed]) {
-  int count = 0;
+void take_descriptors(msghdr &message, const ForkHold &hold, std::vector<Fd> &passed) {
   for (cmsghdr *c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
       continue;
     const std::size_t bytes = c->cmsg_len - CMSG_LEN(0);
-    for (std::size_t at = 0; at + sizeof(int) <= bytes && count < max_passed; at += sizeof(int)) {
+    for (std::size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
       int fd;
       std::memcpy(&fd, CMSG_DATA(c) + at, sizeof(fd));
-      passed[count++] = Fd(fd, hold);
+      passed.emplace_back(fd, hold);
     }
   }
-  return count;
 }
 
 } // namespace
@@ -82,7 +80,8 @@ int send_with_memory(const Fd &socket, std::span<const std::byte> bytes, const F
   return sendmsg(socket.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-ssize_t receive_with_memory(const Fd &socket, std::span<std::byte> into, Fd &memfd) {
+ssize_t receive_with_descriptors(const Fd &socket, std::span<std::byte> into,
+                                 std::vector<Fd> &passed) {
   alignas(cmsghdr) char control[CMSG_SPACE(max_passed * sizeof(int))];
   iovec body{into.data(), into.size()};
   msghdr message{};
@@ -90,24 +89,30 @@ ssize_t receive_with_memory(const Fd &socket, std::span<std::byte> into, Fd &mem
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
-  Fd passed[max_passed];
-  int count;
+  const std::size_t before = passed.size();
+  passed.reserve(before + max_passed);
   ssize_t got;
   {
     const ForkHold hold;
     got = recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0)
       return -errno;
-    count = take_descriptors(message, hold, passed);
+    take_descriptors(message, hold, passed);
   }
   if (got == 0)
     return 0;
-  if (count == 0 && (message.msg_flags & MSG_CTRUNC) != 0)
+  if (passed.size() == before && (message.msg_flags & MSG_CTRUNC) != 0)
     return -EMFILE;
-  if (count > 1 || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+  return (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ? -EPROTO : got;
+}
+
+ssize_t receive_with_memory(const Fd &socket, std::span<std::byte> into, Fd &memfd) {
+  std::vector<Fd> passed;
+  const ssize_t got = receive_with_descriptors(socket, into, passed);
+  if (got > 0 && passed.size() > 1)
     return -EPROTO;
-  if (count == 1)
-    memfd = std::move(passed[0]);
+  if (got > 0 && passed.size() == 1)
+    memfd = std::move(passed.front());
   return got;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
+#include <vector>
 
 namespace dpdkx::link::host {
 
@@ -35,5 +36,9 @@ int send_with_memory(const Fd &socket, std::span<const std::byte> message, const
 // nothing did; -EMFILE: no descriptor is free for it; -EPROTO: more than one came, or the message
 // is longer than `into`.
 ssize_t receive_with_memory(const Fd &socket, std::span<std::byte> into, Fd &memfd);
+// The same for who takes care of all descriptors that came, however many: they are added to
+// `passed`, also where something is wrong.
+ssize_t receive_with_descriptors(const Fd &socket, std::span<std::byte> into,
+                                 std::vector<Fd> &passed);
 
 } // namespace dpdkx::link::host

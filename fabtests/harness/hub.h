@@ -4,18 +4,38 @@
 // loss but where a receiver's queue is full. For a daemon's thread alone.
 #pragma once
 
-#include "unit/daemon/fakes.h"
+#include "dpdkx/link/ethdev/module.h"
+#include "dpdkx/link/host/fork_guard.h"
 
+#include <cerrno>
+#include <cstdlib>
+#include <deque>
+#include <functional>
 #include <map>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <sys/eventfd.h>
+#include <vector>
 
-namespace daemon_test {
+namespace harness {
+
+namespace link = dpdkx::link;
+using dpdkx::Address;
+using dpdkx::Time;
 
 class Hub final : public link::Device {
 public:
+  // What a port does otherwise than it should, as a test has it.
+  struct Mood {
+    int room = -1;           // datagrams that it still takes; -1: all
+    int open_result = 0;     // of paths
+    bool opens_late = false; // a path is up when tell() says so
+  };
+
   explicit Hub(bool wakes = true) : wakes_(wakes) {
     info_.name = info_.link_name = "net0";
-    info_.address = {.address = net::Ip(Address::v4(0x0a010001, 0).ip), .prefix = 24};
+    info_.address = {.address = dpdkx::net::Ip(Address::v4(0x0a010001, 0).ip), .prefix = 24};
     info_.mtu = 1500;
   }
 
@@ -30,14 +50,26 @@ public:
       error = "taken";
       return -EADDRINUSE;
     }
-    Address address = wanted;
-    address.ip = info_.address.address.bytes;
-    out = std::make_unique<HubPort>(*this, address);
+    out = std::make_unique<HubPort>(*this, info_.address.address.with_port(wanted.port));
     return 0;
   }
   std::vector<std::pair<std::string, std::uint64_t>> statistics() const override {
     return {{"ports", ports_.size()}};
   }
+
+  // From one of its ports, or from anybody else on the network.
+  void deliver(const Address &from, const Address &to, std::string_view text) {
+    if (const auto port = ports_.find(to.port);
+        port != ports_.end() && to.ip == info_.address.address.bytes)
+      port->second->take({from, std::string(text)});
+  }
+  Mood &mood(std::uint16_t port) { return moods_[port]; } // also before there is one
+  // Of all paths of a port, what has become of them.
+  void tell(std::uint16_t port, link::PathEventKind kind, int error) {
+    if (const auto found = ports_.find(port); found != ports_.end())
+      found->second->tell(kind, error);
+  }
+  std::function<void()> on_arm; // somebody is about to sleep
 
 private:
   struct Arrival {
@@ -59,22 +91,30 @@ private:
     const link::Traits &traits() const override { return traits_; }
     const Address &address() const override { return address_; }
     int open_path(const Address &to, link::PathId &id) override {
+      if (mood().open_result != 0)
+        return mood().open_result;
       id = link::PathId{next_path_++};
       paths_[static_cast<std::uint32_t>(id)] = to;
-      events_.push_back({link::PathEventKind::up, id, 0});
+      if (!mood().opens_late)
+        events_.push_back({link::PathEventKind::up, id, 0});
       return 0;
     }
-    void close_path(link::PathId id) override { paths_.erase(static_cast<std::uint32_t>(id)); }
-    Address peer_address(link::PathId id) const override {
-      return paths_.at(static_cast<std::uint32_t>(id));
+    void close_path(link::PathId id) override {
+      must(paths_.erase(static_cast<std::uint32_t>(id)) == 1);
+      std::erase_if(events_, [id](const link::PathEvent &event) { return event.path == id; });
     }
-    link::TxRoom reserve(link::PathId, std::uint32_t len) override {
+    Address peer_address(link::PathId id) const override { return peer(id); }
+    link::TxRoom reserve(link::PathId id, std::uint32_t len) override {
+      (void)peer(id);
+      must(len <= traits_.max_datagram);
+      if (mood().room == 0)
+        return {};
+      mood().room -= mood().room > 0;
       buffer_.resize(len);
       return {buffer_.data(), len, nullptr};
     }
     void commit(link::PathId id, const link::TxRoom &, std::uint32_t len) override {
-      hub_.deliver(address_, paths_.at(static_cast<std::uint32_t>(id)),
-                   {reinterpret_cast<const char *>(buffer_.data()), len});
+      hub_.deliver(address_, peer(id), {reinterpret_cast<const char *>(buffer_.data()), len});
     }
     void cancel(link::PathId, const link::TxRoom &) override {}
     void flush() override {}
@@ -104,6 +144,7 @@ private:
       return true;
     }
     bool reply_to(const link::Origin &to, std::span<const std::byte> bytes) override {
+      must(bytes.size() <= traits_.max_datagram);
       hub_.deliver(address_, to.source,
                    {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
       return true;
@@ -117,7 +158,11 @@ private:
       return n;
     }
     int wait_fd() override { return wake_ ? wake_.get() : -1; }
-    bool arm() override { return inbox_.empty() && events_.empty(); }
+    bool arm() override {
+      if (hub_.on_arm)
+        hub_.on_arm();
+      return inbox_.empty() && events_.empty();
+    }
     void disarm() override {
       eventfd_t unused;
       if (wake_)
@@ -131,8 +176,25 @@ private:
       if (wake_)
         (void)eventfd_write(wake_.get(), 1);
     }
+    void tell(link::PathEventKind kind, int error) {
+      for (const auto &[id, to] : paths_)
+        events_.push_back({kind, link::PathId{id}, error});
+    }
 
   private:
+    // Who uses a path that isn't open, or sends more than it may, is at fault, whatever a test
+    // is about.
+    static void must(bool condition) {
+      if (!condition)
+        std::abort();
+    }
+    const Address &peer(link::PathId id) const {
+      const auto found = paths_.find(static_cast<std::uint32_t>(id));
+      must(found != paths_.end());
+      return found->second;
+    }
+    Mood &mood() const { return hub_.mood(address_.port); }
+
     Hub &hub_;
     const Address address_;
     const link::Traits traits_{.lossless = false,
@@ -148,14 +210,10 @@ private:
     std::deque<link::PathEvent> events_;
   };
 
-  void deliver(const Address &from, const Address &to, std::string_view text) {
-    if (const auto port = ports_.find(to.port); port != ports_.end() && to.ip == from.ip)
-      port->second->take({from, std::string(text)});
-  }
-
   const bool wakes_;
   link::DeviceInfo info_;
   std::map<std::uint16_t, HubPort *> ports_;
+  std::map<std::uint16_t, Mood> moods_;
 };
 
-} // namespace daemon_test
+} // namespace harness

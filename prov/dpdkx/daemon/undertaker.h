@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+//
+// Closes descriptors that others have passed, and sockets where some may lie
+// unread. The last close of one can take as long as whoever opened it likes (a
+// TCP socket that lingers, a file system of their own), and the thread that
+// forwards would wait for that. This one's may.
+#pragma once
+
+#include "dpdkx/link/host/fork_guard.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace dpdkx::daemon {
+
+class Undertaker {
+public:
+  Undertaker() = default;
+  ~Undertaker(); // waits for what is quick, and leaves the rest
+  Undertaker(const Undertaker &) = delete;
+
+  // 0, or a negative errno with a text. Before that, take() closes by itself.
+  int start(std::string &error);
+  void take(link::host::Fd &&);
+  // A socket: the other end is told at once.
+  void take_socket(link::host::Fd &&);
+
+private:
+  struct Work {
+    std::mutex mutex;
+    std::condition_variable some, end;
+    std::vector<link::host::Fd> fds;
+    bool over = false, done = false;
+  };
+  static void run(Work &);
+
+  std::shared_ptr<Work> work_; // the thread's, too; null: there is none
+  std::thread thread_;
+};
+
+} // namespace dpdkx::daemon
