@@ -7,6 +7,7 @@
 #include "dpdkx/base/clock.h"
 #include "dpdkx/check/responder.h"
 #include "dpdkx/link/ethdev/module.h"
+#include "dpdkx/session/rtt.h"
 
 #include <chrono>
 #include <cstdint>
@@ -40,8 +41,8 @@ struct Config {
   Duration blind_poll = std::chrono::microseconds(200);
 
   // An endpoint that has left packets unread for so long is taken to compute: packets for it are
-  // acknowledged in its name.
-  Duration acknowledge_after = std::chrono::microseconds(100);
+  // acknowledged in its name. So long every sender waits before it asks.
+  Duration acknowledge_after = session::RttEstimator::least_ack_delay;
 };
 
 } // namespace dpdkx::daemon
