@@ -10,10 +10,14 @@
 #                  from now on with a relay between them (fabtests/bench/relay), by
 #                  which each frame arrives so much later
 #   netns_up       makes the hosts; netns_down must run at exit
-#   netns_daemons LOG
-#                  after netns_up: dpdkxd (DPDKXD names it) on each host, for its NIC
-#   netns_daemon HOST LOG OPTION...
-#                  one, on host A or B; NETNS_DAEMON is its process, a child of the shell's
+#   netns_daemons LOG [DEVICE]
+#                  after netns_up: dpdkxd (DPDKXD names it) on each host, for its NIC by
+#                  af_packet; or with DEVICE xdp or tap for a second NIC, which af_xdp has to
+#                  itself, or to which a tap device is bridged. Exit code 77: these can't be here
+#   netns_restart_daemon HOST
+#                  kills the one of host A or B, and starts another in its place
+#   netns_status HOST
+#                  what the one of host A or B tells of itself, as JSON
 #   netns_a CMD... runs a command on the first host, netns_b on the second
 #   netns_down     ends what still runs on the hosts and removes them
 #
@@ -23,6 +27,8 @@ NETNS_DEVICE=veth0
 NETNS_SUBNET=10.77.0.0/24
 NETNS_ADDRESS_A=10.77.0.1
 NETNS_ADDRESS_B=10.77.0.2
+NETNS_SECOND_DEVICE=veth1
+declare -gA NETNS_SECOND_ADDRESS=([A]=10.78.0.1/24 [B]=10.78.0.2/24)
 NETNS_A=
 NETNS_B=
 NETNS_R=
@@ -100,23 +106,75 @@ netns_up() {
   done
 }
 
-netns_daemon() { # A or B, LOG, OPTION...
-  local name=NETNS_$1 log=$2
-  shift 2
-  # It says so when it runs, and ends with its namespace, in netns_down.
-  exec {NETNS_DAEMON_SAYS}< <(exec ip netns exec "${!name}" "${DPDKXD:-dpdkxd}" "$@" \
-    2>>"$log")
-  # shellcheck disable=SC2034 # for who sources this
-  NETNS_DAEMON=$!
-  if ! read -r <&"$NETNS_DAEMON_SAYS"; then
-    echo "netns_daemon: ${DPDKXD:-dpdkxd} does not run" >&2
-    cat "$log" >&2
+declare -gA NETNS_DAEMON=() # processes of dpdkxd, by host
+
+netns_daemons() { # LOG, DEVICE
+  NETNS_DAEMON_LOG=$1 NETNS_DAEMON_DEVICE=${2:-interface}
+  if ! command -v "${DPDKXD:-dpdkxd}" >/dev/null; then
+    echo "netns_daemons: no ${DPDKXD:-dpdkxd}; DPDKXD names it" >&2
     return 1
+  fi
+  case $NETNS_DAEMON_DEVICE in
+    interface)
+      netns_start_daemon A && netns_start_daemon B || return 1
+      ;;
+    xdp | tap)
+      netns_second_nic && netns_start_daemon A && netns_start_daemon B && return
+      echo "left out: no $NETNS_DAEMON_DEVICE here"
+      return 77
+      ;;
+    *)
+      echo "netns_daemons: device '$2'; interface, xdp or tap is wanted" >&2
+      return 1
+      ;;
+  esac
+}
+
+# The kernel has no address there: launchers and such use the first.
+netns_second_nic() {
+  local name
+  ip link add "$NETNS_SECOND_DEVICE" netns "$NETNS_A" type veth \
+    peer name "$NETNS_SECOND_DEVICE" netns "$NETNS_B" || return
+  for name in "$NETNS_A" "$NETNS_B"; do
+    ip -n "$name" link set "$NETNS_SECOND_DEVICE" up || return
+    if [[ $NETNS_DAEMON_DEVICE == tap ]]; then
+      ip -n "$name" link add bridge0 up type bridge || return
+      ip -n "$name" link set "$NETNS_SECOND_DEVICE" master bridge0 || return
+    fi
+  done
+}
+
+netns_start_daemon() { # A or B
+  local name=NETNS_$1 options=(--address "${NETNS_SECOND_ADDRESS[$1]}")
+  case $NETNS_DAEMON_DEVICE in
+    interface) options=(--device "$NETNS_DEVICE") ;;
+    xdp) options+=(--device "xdp:$NETNS_SECOND_DEVICE") ;;
+    tap) options+=(--device "net_tap0,iface=tap0" --rx-queues 2 --rule-queues 2) ;;
+  esac
+  # It says so when it runs, and ends with its namespace, in netns_down.
+  exec {NETNS_DAEMON_SAYS}< <(exec ip netns exec "${!name}" "${DPDKXD:-dpdkxd}" "${options[@]}" \
+    2>>"$NETNS_DAEMON_LOG")
+  NETNS_DAEMON[$1]=$!
+  if ! read -r <&"$NETNS_DAEMON_SAYS"; then
+    echo "netns_daemons: ${DPDKXD:-dpdkxd} does not run: $(tail -n 1 "$NETNS_DAEMON_LOG")" >&2
+    return 1
+  fi
+  if [[ $NETNS_DAEMON_DEVICE == tap ]]; then
+    # Else the bridge would take for the kernel's what is the daemon's.
+    ip -n "${!name}" link set tap0 address "02:00:00:00:00:0$1"
+    ip -n "${!name}" link set tap0 up master bridge0
   fi
 }
 
-netns_daemons() { # LOG
-  netns_daemon A "$1" --device "$NETNS_DEVICE" && netns_daemon B "$1" --device "$NETNS_DEVICE"
+netns_restart_daemon() { # A or B
+  kill -KILL "${NETNS_DAEMON[$1]}"
+  wait "${NETNS_DAEMON[$1]}" || true
+  netns_start_daemon "$1"
+}
+
+netns_status() { # A or B
+  local name=NETNS_$1
+  ip netns exec "${!name}" "${DPDKXD:-dpdkxd}" status --json
 }
 
 netns_a() { ip netns exec "$NETNS_A" "$@"; }

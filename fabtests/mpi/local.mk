@@ -12,6 +12,7 @@ mpi_programs = \
 	fabtests/mpi/bin/probe \
 	fabtests/mpi/bin/put \
 	fabtests/mpi/bin/ring \
+	fabtests/mpi/bin/rounds \
 	fabtests/mpi/bin/self \
 	fabtests/mpi/bin/sizes \
 	fabtests/mpi/bin/threads \
@@ -34,5 +35,5 @@ EXTRA_DIST += fabtests/mpi/run $(mpi_common) \
 	fabtests/mpi/accumulate.c fabtests/mpi/allreduce.c fabtests/mpi/alltoall.c \
 	fabtests/mpi/compute.c fabtests/mpi/flood.c fabtests/mpi/latency.c \
 	fabtests/mpi/pingpong.c fabtests/mpi/probe.c fabtests/mpi/put.c \
-	fabtests/mpi/ring.c fabtests/mpi/self.c fabtests/mpi/sizes.c \
+	fabtests/mpi/ring.c fabtests/mpi/rounds.c fabtests/mpi/self.c fabtests/mpi/sizes.c \
 	fabtests/mpi/threads.c fabtests/mpi/window_threads.c

@@ -11,6 +11,10 @@ check-mpich: all
 	status=0; \
 	'$(srcdir)/fabtests/mpich/run' -c $(MPICH_TESTS) || status=1; \
 	'$(srcdir)/fabtests/mpich/run' -m netns pt2pt rma || test $$? = 77 || status=1; \
+	DPDKXD='$(abs_top_builddir)/prov/dpdkx/daemon/dpdkxd'; export DPDKXD; \
+	if test -x "$$DPDKXD"; then \
+	  '$(srcdir)/fabtests/mpich/run' -m daemon pt2pt rma coll || test $$? = 77 || status=1; \
+	fi; \
 	exit $$status
 
 .PHONY: check-mpich

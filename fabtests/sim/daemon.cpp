@@ -253,6 +253,27 @@ const Case mortal{"daemon__that_is_killed", 6, [](std::uint64_t seed) {
                     lab.end();
                   }};
 
+// Who sends to a rank that computes needn't ask whether it has come in: the daemon says so before,
+// however short the round trip is, and though the rank has read what came before without a word.
+const Case early{"daemon__acknowledges_before_the_sender_asks", 4, [](std::uint64_t seed) {
+                   Lab lab(seed, 2);
+                   World &world = lab.world;
+                   for (unsigned i = 0; i < 50; ++i) // both know the round trip
+                     exchange(world, 0, 1, 100);
+                   for (unsigned i = 0; i < 20; ++i) {
+                     const std::uint64_t before = world.node(0).endpoint().statistics().resent;
+                     Op &receive = world.receive(1, 1'000);
+                     world.compute_until(1, world.now() + 2ms);
+                     Op &send = world.send(0, 1, bytes_of(1 + world.random().below(1'000), i));
+                     while (world.run_for(1us), !receive.finished()) // the daemon polls
+                       lab.host.turn();
+                     CHECK_EQ(world.node(0).endpoint().statistics().resent, before);
+                     CHECK(send.ok() && receive.ok());
+                   }
+                   CHECK(lab.host.acknowledged() >= 20);
+                   lab.end();
+                 }};
+
 // Much more than the backlog keeps, of packets that may have been acknowledged.
 const Case flooded{"daemon__of_a_flood_at_a_rank_that_computes", 4, [](std::uint64_t seed) {
                      Lab lab(seed, 2);

@@ -228,6 +228,35 @@ static void rank__that_reads_acknowledges_by_itself(void **) {
   assert_int_equal(lab.acknowledge().at(0).block.cumulative.value, 0);
 }
 
+// A rank reads, says nothing and computes again: peers ignore an ack of less than an earlier one.
+static void acknowledgement__takes_nothing_back(void **) {
+  Lab lab;
+  lab.session(0);
+  lab.sent(0, 0);
+  for (const std::uint32_t pn : {0, 1, 2, 70})
+    lab.comes(0, packet(local_token(0), PacketNumber{pn}));
+  lab.now += after;
+  assert_int_equal(lab.acknowledge().at(0).block.cumulative.value, 3);
+  lab.reads(4);
+  lab.comes(0, packet(local_token(0), PacketNumber{4}));
+  lab.now += after;
+  const wire::AckBlock again = lab.acknowledge().at(0).block;
+  assert_int_equal(again.cumulative.value, 3);
+  assert_true(says(again, PacketNumber{4}) && says(again, PacketNumber{70}));
+  // It says part of it, of which the rest makes more.
+  lab.reads(1);
+  wire::AckBlock block{};
+  block.cumulative = PacketNumber{3};
+  block.sack_words = 1;
+  block.sack[0] = 0b110; // 5 and 6
+  lab.sent(0, block);
+  lab.comes(0, packet(local_token(0), PacketNumber{3}));
+  lab.now += after;
+  const wire::AckBlock both = lab.acknowledge().at(0).block;
+  assert_int_equal(both.cumulative.value, 7);
+  assert_true(says(both, PacketNumber{70}) && !says(both, PacketNumber{69}));
+}
+
 static void session__that_is_replaced_is_forgotten(void **) {
   Lab lab;
   lab.session(0);
@@ -246,15 +275,17 @@ static void session__that_is_replaced_is_forgotten(void **) {
 }
 
 // Ranks that send, read and compute; networks that repeat, reorder, lose and corrupt; paths whose
-// numbers get other sessions. Whatever is acknowledged, the rank has said it has, or it lies whole
-// in the ring. Whatever lies whole in the ring of a known session that it could hold, is.
+// numbers get other sessions. Whatever is acknowledged, the rank has read, or it lies whole in the
+// ring. Whatever lies whole in the ring of a known session that it could hold, is, and whatever
+// was.
 static void acknowledged__is_what_lies_in_the_ring(void **) {
   assert_true(rc::check("acknowledged is what lies in the ring", [] {
     struct Session {
       std::uint32_t life = 0;
       wire::AckBlock block{}; // the rank's last
       bool has_block = false;
-      std::set<std::uint32_t> had; // by the rank's own word, from `base` on
+      std::set<std::uint32_t> had;          // by the rank's own word, from `base` on
+      std::set<std::uint32_t> acknowledged; // in its name
     };
     struct Lying {
       std::uint32_t path, life, pn;
@@ -312,7 +343,11 @@ static void acknowledged__is_what_lies_in_the_ring(void **) {
         break;
       }
       case 3: // another session
-        session = {.life = session.life + 1, .block = {}, .has_block = false, .had = {}};
+        session = {.life = session.life + 1,
+                   .block = {},
+                   .has_block = false,
+                   .had = {},
+                   .acknowledged = {}};
         lab.session(path, session.life);
         break;
       default: { // time goes by
@@ -321,13 +356,16 @@ static void acknowledged__is_what_lies_in_the_ring(void **) {
         for (Lying &l : lying)
           l.passed |= !of[l.path].has_block;
         for (const auto &[number, ack] : got) {
-          const Session &to = of[number];
+          Session &to = of[number];
           RC_ASSERT(to.has_block);
           RC_ASSERT(ack.header.token == peer_token(number, to.life));
           for (std::uint32_t pn = 0; pn < reach + 70; ++pn) {
             const PacketNumber at{base + pn};
-            if (!says(ack.block, at))
+            if (!says(ack.block, at)) {
+              RC_ASSERT(to.acknowledged.count(pn) == 0);
               continue;
+            }
+            to.acknowledged.insert(pn);
             bool lies = false;
             for (const Lying &l : lying)
               lies |= l.whole && l.path == number && l.life == to.life && l.pn == at.value;
@@ -351,6 +389,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(packet__that_is_corrupt_is_not_acknowledged),
     cmocka_unit_test(packet__needs_no_checksum_where_the_rank_sends_none),
     cmocka_unit_test(rank__that_reads_acknowledges_by_itself),
+    cmocka_unit_test(acknowledgement__takes_nothing_back),
     cmocka_unit_test(session__that_is_replaced_is_forgotten),
     cmocka_unit_test(acknowledged__is_what_lies_in_the_ring),
 };

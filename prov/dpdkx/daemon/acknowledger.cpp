@@ -74,41 +74,57 @@ bool Acknowledger::take(const Unread &packet) {
   const bool checksummed = header->flags & wire::packet_flag::checksummed;
   if (checksummed ? !wire::verify({packet.data, packet.len}) : path.checksums)
     return false;
-  Since &now = since(path);
+  Received &now = received(path);
   if (!std::exchange(now.due, true))
     due_.push_back(packet.path);
   if (asks)
     return false;
-  const std::int32_t ahead = header->pn - now.next;
-  if (ahead == 0)
-    now.next = now.window.advance(now.next);
-  else if (ahead > 0 && ahead < static_cast<std::int32_t>(session::ReceiveWindow::size))
-    now.window.insert(now.next, header->pn);
+  now.add(header->pn);
   return true;
 }
 
-Acknowledger::Since &Acknowledger::since(Path &path) const {
-  if (path.since && path.since->absence == absence_)
-    return *path.since;
-  path.since = std::make_unique<Since>();
-  path.since->absence = absence_;
-  path.since->next = path.block.cumulative;
-  for (std::uint32_t bit = 0; bit < 64u * path.block.sack_words; ++bit)
-    if (path.block.sack[bit / 64] >> bit % 64 & 1 && bit + 1 < session::ReceiveWindow::size)
-      path.since->window.insert(path.since->next, path.since->next + 1 + bit);
-  return *path.since;
+void Acknowledger::Received::add(PacketNumber pn) {
+  const std::int32_t ahead = pn - next;
+  if (ahead == 0)
+    next = window.advance(next);
+  else if (ahead > 0 && ahead < static_cast<std::int32_t>(session::ReceiveWindow::size))
+    window.insert(next, pn);
+}
+
+void Acknowledger::Received::add_sack(const wire::AckBlock &block) {
+  for (std::uint32_t bit = 0; bit < 64u * block.sack_words; ++bit)
+    if (block.sack[bit / 64] >> bit % 64 & 1)
+      add(block.cumulative + 1 + bit);
+}
+
+// What was acknowledged here stays so: the rank may have read it and not said so yet, and its peer
+// would take an ack of less for an old one.
+Acknowledger::Received &Acknowledger::received(Path &path) const {
+  if (path.received && path.received->absence == absence_)
+    return *path.received;
+  wire::AckBlock before = path.block;
+  if (path.received) {
+    before.cumulative = path.received->next;
+    path.received->window.fill(before.cumulative, before);
+  }
+  path.received = std::make_unique<Received>();
+  path.received->absence = absence_;
+  path.received->next = std::max(path.block.cumulative, before.cumulative);
+  path.received->add_sack(path.block);
+  path.received->add_sack(before);
+  return *path.received;
 }
 
 std::span<const std::byte> Acknowledger::write(Path &path, std::byte *room) {
-  path.since->due = false;
+  path.received->due = false;
   wire::PacketHeader header;
   header.type = wire::PacketType::ack;
   header.flags = wire::packet_flag::ack_block | wire::packet_flag::checksummed;
   header.token = path.peer;
   wire::AckBlock block = path.block;
-  block.cumulative = path.since->next;
+  block.cumulative = path.received->next;
   block.delay_us = wire::AckBlock::delay_unknown;
-  path.since->window.fill(block.cumulative, block);
+  path.received->window.fill(block.cumulative, block);
   std::byte *const end = wire::encode(wire::encode(room, header), block);
   const std::span<std::byte> datagram(room, end);
   wire::seal(datagram);

@@ -6,8 +6,8 @@
 //
 // Nothing is asked of the rank but the tokens of its sessions. How far it had
 // acknowledged is known from the blocks that it sends; an acknowledgement here
-// is the last of them and what has come in since. A rank that reads says the
-// rest by itself.
+// is the last of them, what was acknowledged here before, and what has come in
+// since. A rank that reads says the rest by itself.
 #pragma once
 
 #include "dpdkx/base/clock.h"
@@ -57,19 +57,22 @@ public:
       wire::packet_header_size + wire::AckBlock::fixed_size + 8 * wire::AckBlock::max_sack_words;
 
 private:
-  // What has come in since the rank was last seen reading.
-  struct Since {
-    std::uint64_t absence; // which one
+  // What has come in, up to an absence of the rank's and in it.
+  struct Received {
+    std::uint64_t absence = 0; // which one
     PacketNumber next;
     session::ReceiveWindow window;
     bool due = false;
+
+    void add(PacketNumber);
+    void add_sack(const wire::AckBlock &);
   };
   struct Path {
     wire::Token local = wire::Token::none, peer = wire::Token::none;
     bool has_block = false;
     bool checksums = false; // it sends them, and so takes no packet without
     wire::AckBlock block;   // its last
-    std::unique_ptr<Since> since;
+    std::unique_ptr<Received> received;
   };
   struct Unread {
     std::uint64_t end;
@@ -80,7 +83,7 @@ private:
 
   std::uint64_t consider();
   bool take(const Unread &);
-  Since &since(Path &) const;
+  Received &received(Path &) const;
   static std::span<const std::byte> write(Path &, std::byte *room);
 
   const Duration after_;

@@ -7,6 +7,7 @@
 #include "dpdkx/base/clock.h"
 #include "dpdkx/check/responder.h"
 #include "dpdkx/link/ethdev/module.h"
+#include "dpdkx/session/rtt.h"
 
 #include <chrono>
 #include <cstdint>
@@ -41,8 +42,8 @@ struct Config {
   Duration blind_poll = std::chrono::microseconds(200);
 
   // An endpoint that has left packets unread for so long is taken to compute: packets for it are
-  // acknowledged in its name.
-  Duration acknowledge_after = std::chrono::microseconds(100);
+  // acknowledged in its name. So long every sender waits before it asks.
+  Duration acknowledge_after = session::RttEstimator::least_ack_delay;
 
   std::uint32_t share_of_user() const {
     return max_ranks_per_user != 0 ? max_ranks_per_user : (max_ranks + 1) / 2;

@@ -330,7 +330,7 @@ constexpr Option table[] = {
     {"acknowledge-after",
      SettingKind::duration,
      {0, 10 * s},
-     "100us",
+     "20us",
      Takes::one,
      true,
      "a rank that has left packets unread for so long computes: they are acknowledged in its name",

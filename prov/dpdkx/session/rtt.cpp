@@ -8,9 +8,6 @@ namespace dpdkx::session {
 namespace {
 
 constexpr std::int64_t max_sample_ns = 0xffffffff;
-// A message of several packets takes that long on a slow device; shorter delays
-// would only make more packets.
-constexpr Duration min_ack_delay = std::chrono::microseconds(20);
 
 std::uint16_t coarse(Time t) {
   return static_cast<std::uint16_t>(t.time_since_epoch().count() >> 30);
@@ -46,8 +43,8 @@ void RttEstimator::add(Duration sample, Time now) {
 Duration RttEstimator::ack_delay(const Params &p) const {
   // A peer that has measured allows for no more than that.
   if (!measured())
-    return std::min(min_ack_delay, p.max_ack_delay);
-  return std::min(std::max(srtt() / 4, min_ack_delay), p.max_ack_delay);
+    return std::min(least_ack_delay, p.max_ack_delay);
+  return std::min(std::max(srtt() / 4, least_ack_delay), p.max_ack_delay);
 }
 
 Duration RttEstimator::timeout(const Params &p) const {

@@ -21,6 +21,9 @@ public:
 
   // How long a receiver may sit on an ack, and so how long a sender allows for it.
   Duration ack_delay(const Params &) const;
+  // That is never less, however short the round trip: a message of several packets takes as long
+  // on a slow device, and shorter delays would only make more packets.
+  static constexpr Duration least_ack_delay = std::chrono::microseconds(20);
   // Without an answer for that long: send something that makes the peer speak.
   // Doubles with each back_off(), until there is a sample again (Karn).
   Duration timeout(const Params &) const;
