@@ -13,6 +13,7 @@
 #include "dpdkx/wire/probe.h"
 #include "fuzz/input.h"
 #include "fuzz/packets.h"
+#include "fuzz/scribble.h"
 #include "harness/hub.h"
 
 #include <array>
@@ -464,47 +465,13 @@ private:
 
   // In the memory that it shares.
   void scribble() {
-    Rank &rank = this->rank();
-    if (!rank.attached)
-      return;
-    const link::host::Segment &segment = rank.channel.segment;
-    const std::uint64_t value = in_.byte() & 1 ? in_.byte() : number();
-    const std::uint8_t where = in_.byte();
-    const End end = where & 1 ? End::opener : End::acceptor;
-    switch (where >> 1 & 3) {
-    case 0:
-      segment.consumer_words(end).head = value;
-      break;
-    case 1:
-      segment.consumer_words(end).head += value * 64;
-      break;
-    case 2:
-      segment.consumer_words(end).sleep = static_cast<std::uint32_t>(value);
-      break;
-    default:
-      std::memcpy(segment.ring(end).bytes + (in_.word() & (ring_bytes - 1)), &value, sizeof(value));
-    }
+    if (Rank &rank = this->rank(); rank.attached)
+      fuzz::scribble(in_, rank.channel.segment);
   }
 
-  // Where its next record begins, and of what length it likes.
   void write_word() {
-    Rank &rank = this->rank();
-    if (!rank.attached)
-      return;
-    const std::uint64_t position = rank.channel.tx.position();
-    const std::uint8_t how = in_.byte();
-    const std::uint64_t word =
-        how & 1 ? number()
-                : link::host::publish_word(position + (how & 2 ? in_.byte() * 64u : 0), in_.word());
-    const link::host::RingMemory ring = rank.channel.segment.ring(End::acceptor);
-    std::memcpy(ring.bytes + (position & (ring.size - 1)), &word, sizeof(word));
-  }
-
-  std::uint64_t number() {
-    std::uint64_t out = 0;
-    for (int i = 0; i < 8; ++i)
-      out = out << 8 | in_.byte();
-    return out;
+    if (Rank &rank = this->rank(); rank.attached)
+      fuzz::write_word(in_, rank.channel.segment, End::acceptor, rank.channel.tx.position());
   }
 
   void read_something() {

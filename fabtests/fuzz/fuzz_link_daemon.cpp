@@ -12,6 +12,7 @@
 #include "dpdkx/link/host/unix_socket.h"
 #include "fuzz/input.h"
 #include "fuzz/packets.h"
+#include "fuzz/scribble.h"
 
 #include <algorithm>
 #include <atomic>
@@ -482,45 +483,14 @@ private:
     }
   }
 
-  std::uint64_t number() {
-    std::uint64_t out = 0;
-    for (int i = 0; i < 8; ++i)
-      out = out << 8 | in_.byte();
-    return out;
-  }
-
   void scribble() {
-    if (!end_)
-      return;
-    const link::host::Segment &segment = end_.channel.segment;
-    const std::uint64_t value = in_.byte() & 1 ? in_.byte() : number();
-    const std::uint8_t where = in_.byte();
-    const End end = where & 1 ? End::opener : End::acceptor;
-    switch (where >> 1 & 3) {
-    case 0:
-      segment.consumer_words(end).head = value;
-      break;
-    case 1:
-      segment.consumer_words(end).head += value * 64;
-      break;
-    case 2:
-      segment.consumer_words(end).sleep = static_cast<std::uint32_t>(value);
-      break;
-    default:
-      std::memcpy(segment.ring(end).bytes + (in_.word() & (ring_bytes - 1)), &value, sizeof(value));
-    }
+    if (end_)
+      fuzz::scribble(in_, end_.channel.segment);
   }
 
   void write_word() {
-    if (!end_)
-      return;
-    const std::uint64_t position = end_.channel.tx.position();
-    const std::uint8_t how = in_.byte();
-    const std::uint64_t word =
-        how & 1 ? number()
-                : link::host::publish_word(position + (how & 2 ? in_.byte() * 64u : 0), in_.word());
-    const link::host::RingMemory ring = end_.channel.segment.ring(End::opener);
-    std::memcpy(ring.bytes + (position & (ring.size - 1)), &word, sizeof(word));
+    if (end_)
+      fuzz::write_word(in_, end_.channel.segment, End::opener, end_.channel.tx.position());
   }
 
   void say() {

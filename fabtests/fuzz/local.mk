@@ -29,7 +29,8 @@ fabtests_fuzz_fuzz_endpoint_LDADD = $(sim_libs)
 
 if ENABLE_DAEMON
 fuzz_programs += fabtests/fuzz/fuzz_daemon fabtests/fuzz/fuzz_link_daemon
-fuzz_daemon_common = fabtests/fuzz/input.h fabtests/fuzz/packets.cpp fabtests/fuzz/packets.h
+fuzz_daemon_common = fabtests/fuzz/input.h fabtests/fuzz/packets.cpp fabtests/fuzz/packets.h \
+	fabtests/fuzz/scribble.h
 
 fabtests_fuzz_fuzz_daemon_SOURCES = fabtests/fuzz/fuzz_daemon.cpp fabtests/harness/hub.h \
 	$(fuzz_daemon_common)

@@ -67,7 +67,7 @@ public:
   // Of all paths of a port, what has become of them.
   void tell(std::uint16_t port, link::PathEventKind kind, int error) {
     if (const auto found = ports_.find(port); found != ports_.end())
-      found->second->tell(kind, error);
+      found->second->report(kind, error);
   }
   std::function<void()> on_arm; // somebody is about to sleep
 
@@ -176,7 +176,7 @@ private:
       if (wake_)
         (void)eventfd_write(wake_.get(), 1);
     }
-    void tell(link::PathEventKind kind, int error) {
+    void report(link::PathEventKind kind, int error) {
       for (const auto &[id, to] : paths_)
         events_.push_back({kind, link::PathId{id}, error});
     }
