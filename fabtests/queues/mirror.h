@@ -119,7 +119,8 @@ public:
     info_.driver = "memory";
     const dpdkx::Address address = dpdkx::Address::v4(0x0a4d0001, 0);
     std::memcpy(info_.address.address.bytes.data(), address.ip.data(), address.ip.size());
-    info_.address.prefix = 120;
+    info_.address.prefix = 24;
+    info_.mtu = 1500;
   }
   const dpdkx::link::DeviceInfo &info() const override { return info_; }
   int open_port(const dpdkx::Address &wanted, const dpdkx::link::PortOptions &,

@@ -53,7 +53,8 @@ public:
     info_.name = info_.link_name = to_string(rank);
     info_.driver = "simulated";
     std::ranges::copy(rank.ip, info_.address.address.bytes.begin());
-    info_.address.prefix = 128;
+    info_.address.prefix = 32;
+    info_.mtu = 1500;
   }
   const link::DeviceInfo &info() const override { return info_; }
   int open_port(const Address &, const link::PortOptions &, std::unique_ptr<link::Port> &out,

@@ -71,17 +71,18 @@ static void bulk__what_comes_there_is_the_endpoints(void **) {
     const auto path = end.connect(at(host.peer_ip(), 5000));
     end.port().set_bulk_port(path, host.rank() == 0 ? 65535 : 0);
     end.meet(host);
+    std::set<std::vector<std::byte>> got, wanted; // in whatever order, of the peer's next round too
     for (unsigned i = 0; i < 100; ++i) {
       end.send(path, pattern(200, i), true);
       end.send(path, pattern(100, i), false);
-      std::set<std::vector<std::byte>> got; // in whatever order
+      wanted.insert({pattern(200, i), pattern(100, i)});
       for (int n = 0; n < 2; ++n) {
         const auto one = end.receive();
         CHECK(one.path == path && one.source == at(host.peer_ip(), 5000));
         got.insert(one.bytes);
       }
-      CHECK(got == (std::set{pattern(200, i), pattern(100, i)}));
     }
+    CHECK(got == wanted);
     // Handed on by whoever polls.
     host.meet();
     end.send(path, pattern(60, 1), true);
