@@ -245,13 +245,20 @@ CASE(restart_on_the_same_address, .ranks = 3, .seconds = 120, .may_die = 0b010) 
     skip("addresses are not socket addresses");
   const auto port = std::to_string(port_of(names[1]));
 
+  // They meet first: who has never answered has no successor, there is just who answers.
+  op met;
+  std::array<std::byte, 8> greeting{};
   if (t.rank() == 1) {
     e->add(names[0]);
+    e->trecv(greeting, old_tag, met);
+    e->rx().wait_ok(met, "greeting");
     t.barrier();
     die();
   }
   if (t.first()) {
     const fi_addr_t to = e->add(names[1]);
+    POST(*e, fi_tsend(e->ep(), greeting.data(), greeting.size(), nullptr, to, old_tag, &met));
+    e->tx().wait_ok(met, "greeting");
     std::vector<op> ops(32);
     const auto content = payload(100, old_tag);
     for (auto &o : ops)
