@@ -35,6 +35,7 @@ public:
   SimDevice(Network &network, NodeId id) : network_(network), id_(id) {
     info_.name = info_.link_name = name_of(id);
     info_.address.address.bytes = World::address_of(id).ip;
+    info_.mtu = 1500;
   }
   const link::DeviceInfo &info() const override { return info_; }
   int open_port(const Address &wanted, const link::PortOptions &, std::unique_ptr<link::Port> &out,
@@ -169,7 +170,12 @@ struct Lab {
         ++id;
       return std::make_unique<RankPort>(host, host.attach(address, id));
     };
-    world.add(nodes);
+    try {
+      world.add(nodes);
+    } catch (...) {
+      host.kill();
+      throw;
+    }
   }
   ~Lab() { host.kill(); } // its ports end before the network, and nodes still look
   static Setup setup() {
