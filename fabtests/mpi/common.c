@@ -177,3 +177,26 @@ void compute(double duration)
 		for (int i = 0; i < 10000; i++)
 			x = mix(x);
 }
+
+void exchange_with_all(int tag, size_t n, long number)
+{
+	unsigned char *out[ranks], *in[ranks];
+	MPI_Request requests[2 * ranks];
+	MPI_Status statuses[2 * ranks];
+
+	for (int r = 0; r < ranks; r++) {
+		out[r] = buffer(n);
+		in[r] = buffer(n);
+		fill(out[r], n, seed_of(rank, r, tag, number));
+		MPI_Irecv(in[r], (int)n, MPI_BYTE, r, tag, MPI_COMM_WORLD, &requests[r]);
+	}
+	for (int r = 0; r < ranks; r++)
+		MPI_Isend(out[r], (int)n, MPI_BYTE, r, tag, MPI_COMM_WORLD, &requests[ranks + r]);
+	MPI_Waitall(2 * ranks, requests, statuses);
+	for (int r = 0; r < ranks; r++) {
+		verify_status(&statuses[r], n, r, tag);
+		verify(in[r], n, seed_of(r, rank, tag, number));
+		release(in[r]);
+		release(out[r]);
+	}
+}

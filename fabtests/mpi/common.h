@@ -43,6 +43,8 @@ void fill(void *data, size_t n, uint64_t seed);
 void verify(const void *data, size_t n, uint64_t seed);
 /* A receive brought what was expected: n bytes, from, tag. */
 void verify_status(const MPI_Status *status, size_t n, int from, int tag);
+/* Sends n bytes to and receives n from every rank at once, itself too, and verifies. Any thread. */
+void exchange_with_all(int tag, size_t n, long number);
 
 double seconds(void);
 /* Works for this long without calling MPI. */

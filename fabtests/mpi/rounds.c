@@ -15,29 +15,6 @@
 static const size_t sizes[] = {0, 8, 1500, 12000, 100000, 1 << 20};
 #define SIZES ((int)(sizeof(sizes) / sizeof(sizes[0])))
 
-static void exchange(size_t n, long number)
-{
-	unsigned char *out[ranks], *in[ranks];
-	MPI_Request requests[2 * ranks];
-	MPI_Status statuses[2 * ranks];
-
-	for (int r = 0; r < ranks; r++) {
-		out[r] = buffer(n);
-		in[r] = buffer(n);
-		fill(out[r], n, seed_of(rank, r, TAG, number));
-		MPI_Irecv(in[r], (int)n, MPI_BYTE, r, TAG, MPI_COMM_WORLD, &requests[r]);
-	}
-	for (int r = 0; r < ranks; r++)
-		MPI_Isend(out[r], (int)n, MPI_BYTE, r, TAG, MPI_COMM_WORLD, &requests[ranks + r]);
-	MPI_Waitall(2 * ranks, requests, statuses);
-	for (int r = 0; r < ranks; r++) {
-		verify_status(&statuses[r], n, r, TAG);
-		verify(in[r], n, seed_of(r, rank, TAG, number));
-		release(in[r]);
-		release(out[r]);
-	}
-}
-
 static int told_to_go_on(void)
 {
 	char line[64];
@@ -58,7 +35,7 @@ int main(int argc, char **argv)
 	while (told_to_go_on()) {
 		for (long i = 0; i < messages; i++)
 			for (int size = 0; size < SIZES; size++)
-				exchange(sizes[size], number++);
+				exchange_with_all(TAG, sizes[size], number++);
 		MPI_Barrier(MPI_COMM_WORLD);
 		rounds++;
 		if (rank == 0) {

@@ -17,30 +17,6 @@ static const size_t sizes[] = {0, 8, 3000, 20000, 200000};
 static long rounds;
 static atomic_long shared_received;
 
-/* Send and receive with every other rank at once. */
-static void exchange(int tag, size_t n, long round)
-{
-	unsigned char *out[ranks], *in[ranks];
-	MPI_Request requests[2 * ranks];
-	MPI_Status statuses[2 * ranks];
-
-	for (int r = 0; r < ranks; r++) {
-		out[r] = buffer(n);
-		in[r] = buffer(n);
-		fill(out[r], n, seed_of(rank, r, tag, round));
-		MPI_Irecv(in[r], (int)n, MPI_BYTE, r, tag, MPI_COMM_WORLD, &requests[r]);
-	}
-	for (int r = 0; r < ranks; r++)
-		MPI_Isend(out[r], (int)n, MPI_BYTE, r, tag, MPI_COMM_WORLD, &requests[ranks + r]);
-	MPI_Waitall(2 * ranks, requests, statuses);
-	for (int r = 0; r < ranks; r++) {
-		verify_status(&statuses[r], n, r, tag);
-		verify(in[r], n, seed_of(r, rank, tag, round));
-		release(in[r]);
-		release(out[r]);
-	}
-}
-
 /* Which thread gets which message is open; that each is whole and comes once is
  * not: the first word numbers it. */
 static void shared(int thread, long messages)
@@ -70,7 +46,7 @@ static void *run(void *argument)
 
 	for (long round = 0; round < rounds; round++)
 		for (int i = 0; i < SIZES; i++)
-			exchange(thread, sizes[i], round);
+			exchange_with_all(thread, sizes[i], round);
 	shared(thread, 20 * rounds);
 	return NULL;
 }
