@@ -155,12 +155,9 @@ fi_addr_t endpoint::add(const bytes &name) {
   return address;
 }
 
-void endpoint::post(std::string_view call, const posting &attempt, where at) {
+void endpoint::post_again(ssize_t rc, std::string_view call, const posting &attempt, where at) {
   const auto end = std::chrono::steady_clock::now() + default_wait();
-  for (;;) {
-    const ssize_t rc = attempt();
-    if (rc == 0)
-      return;
+  for (; rc != 0; rc = attempt()) {
     if (rc != -FI_EAGAIN)
       fail_call(call, rc, at);
     if (std::chrono::steady_clock::now() > end)

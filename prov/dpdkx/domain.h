@@ -55,6 +55,8 @@ public:
   const Settings &settings() const { return fabric_.settings(); }
   link::Device *device() const { return device_.get(); }         // null: host link only
   std::uint32_t traffic_class() const { return traffic_class_; } // of endpoints without one
+  // None but the application's calls, one at a time, touch its endpoints.
+  bool one_thread() const { return !locking() && !device_; }
   // In a child of the process that opened it, which must not touch anything.
   bool inherited() const;
 

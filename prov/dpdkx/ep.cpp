@@ -446,6 +446,7 @@ engine::Config Endpoint::engine_config() const {
   config.rx_size = rx_size_;
   config.inject_size = inject_size_;
   config.session.key = key_;
+  config.one_thread = domain_.one_thread();
   config.datagrams = type_ == FI_EP_DGRAM;
   return config;
 }

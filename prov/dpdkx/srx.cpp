@@ -63,6 +63,7 @@ int check_attr(const fi_rx_attr &attr) {
 
 SharedRx::SharedRx(Domain &domain, const fi_rx_attr &attr, void *context)
     : handle_(*this), domain_(domain), caps_(kinds(attr.caps)), op_flags_(attr.op_flags),
+      lock_(!domain.one_thread()),
       receives_(attr.size ? attr.size : domain.settings().engine.rx_size) {
   static fi_ops fid_ops = [] {
     auto t = util_ext::all_missing<fi_ops>();

@@ -68,8 +68,8 @@ private:
     return value_.load(std::memory_order_relaxed) + errors_.load(std::memory_order_relaxed);
   }
   void changed() noexcept {
-    if (pollable_) [[unlikely]]
-      unread_.store(true);
+    if (pollable_) [[unlikely]] // who waits by itself looks at it from another thread
+      unread_.store(true, mutex_.enabled() ? std::memory_order_seq_cst : std::memory_order_relaxed);
     wait_.notify();
   }
   bool in_use() noexcept; // hides Holdable's: also when something has just let go of it

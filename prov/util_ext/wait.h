@@ -111,12 +111,13 @@ public:
     Patience(const Wait &wait, const Deadline &deadline)
         : wait_(wait), deadline_(deadline), left_(!deadline.at_once()) {}
     bool left() { // the clock is read now and then
-      if (left_ && ++looks_ % 16 == 0)
+      if (left_ && ++looks_ % looks_per_clock == 0)
         look_at_clock();
       return left_;
     }
 
   private:
+    static constexpr unsigned looks_per_clock = 64; // some 1.5 us
     void look_at_clock() {
       const auto now = Deadline::Clock::now();
       if (until_ == Deadline::Clock::time_point())

@@ -1,5 +1,6 @@
 unit_base_sources = \
 	fabtests/unit/base/address.cpp \
+	fabtests/unit/base/burst_lock.cpp \
 	fabtests/unit/base/clock.cpp \
 	fabtests/unit/base/cpus.cpp \
 	fabtests/unit/base/idle.cpp \

@@ -73,6 +73,13 @@ bool send(Port &port, PathId path, const std::string &text) {
   return send(port, path, text.data(), static_cast<std::uint32_t>(text.size()));
 }
 
+bool fall_asleep(Port &port) {
+  for (const Time end = now() + std::chrono::milliseconds(100); now() < end;)
+    if (port.arm())
+      return true;
+  return false;
+}
+
 std::string receive(Port &port, PathId *from) {
   const Time deadline = now() + std::chrono::milliseconds(patience_ms);
   RxDatagram datagram;

@@ -48,6 +48,9 @@ bool send(Port &port, PathId path, const std::string &text);
 // Polls one datagram and releases it; waits for it.
 std::string receive(Port &port, PathId *from = nullptr);
 
+// Armed, as soon as all senders know that it may sleep; false: not in a tenth of a second.
+bool fall_asleep(Port &port);
+
 // Runs in a forked child, which exits 0 if it returns true. Children don't fail
 // asserts: they return.
 pid_t in_child(const std::function<bool()> &what);

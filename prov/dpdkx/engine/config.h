@@ -37,6 +37,8 @@ struct Config {
   // Empty turns in a row before the caller's processor is yielded; 0: adapt.
   std::uint32_t yield_after = 0;
 
+  bool one_thread = false; // at a time calls it: Endpoint::mutex() need keep nobody out
+
   bool datagrams = false; // of type FI_EP_DGRAM: see datagram.cpp
 
   // A peer that a session can't be set up with is asked what comes through.

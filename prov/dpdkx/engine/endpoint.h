@@ -87,7 +87,7 @@ public:
   ~Endpoint();
   Endpoint(const Endpoint &) = delete;
 
-  // Every call below is made under this lock, taken by the caller.
+  // Every call below is made under this lock, taken by the caller (also with Config::one_thread).
   BurstLock &mutex();
 
   // 0; -FI_EAGAIN: no room now, make progress and come again; -FI_EINVAL: dest

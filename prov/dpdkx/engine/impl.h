@@ -291,7 +291,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   std::uint64_t reset_budget_ = 0;
   Time reset_refill_{};
   Statistics statistics_;
-  BurstLock own_mutex_;
+  BurstLock own_mutex_{!config_.one_thread};
   BurstLock *mutex_ = &own_mutex_;
 };
 

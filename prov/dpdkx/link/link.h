@@ -78,6 +78,7 @@ struct PortCounters { // since the port was opened
   std::uint64_t rx_datagrams = 0, rx_bytes = 0, tx_datagrams = 0, tx_bytes = 0;
   std::uint64_t rx_dropped = 0; // malformed, or no room
   std::uint64_t tx_refused = 0; // reserve() found no room
+  std::uint64_t tx_fences = 0;  // flushes that had to see whether a receiver sleeps
 };
 
 class Port {

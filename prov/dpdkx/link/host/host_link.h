@@ -31,6 +31,9 @@ struct HostOptions {
   std::uint16_t last_port = 65535;
   // A ring that nothing was sent through for so long gives its pages back.
   Duration idle_trim = std::chrono::seconds(10);
+  // Once the port has slept, its peers look after each flush whether it sleeps again: until it has
+  // polled so often without; and twice as often the next time.
+  std::uint32_t calm_polls = 1u << 15;
 };
 
 // Binds a port to `wanted`. Port number 0: one of the range is chosen. The any

@@ -61,7 +61,7 @@ std::uint64_t HostPort::told(PathId id) const {
 // receivers that sleep: they set their flag and then look at the ring, while
 // this side has filled the ring and now looks at the flag. Each must have its
 // store done before its load, or both could miss the other. A receiver that
-// polls_only takes the cost of that upon itself before it first sleeps.
+// polls_only takes the cost of that upon itself before it sleeps.
 void HostPort::flush() {
   if (inherited()) [[unlikely]]
     return;
@@ -72,8 +72,10 @@ void HostPort::flush() {
     if (load_relaxed(to->peer_sleep) == static_cast<std::uint32_t>(Sleep::polls_only) &&
         !needs_fence_) [[likely]]
       continue;
-    if (!fenced)
+    if (!fenced) {
       full_fence();
+      ++counters_.tx_fences;
+    }
     fenced = true;
     wake_if_asleep(*to);
   }
@@ -96,6 +98,8 @@ void HostPort::wake_if_asleep(Path &to) {
 unsigned HostPort::poll(RxDatagram *out, unsigned max) {
   if (inherited()) [[unlikely]]
     return 0;
+  if (senders_fence_ && ++polls_awake_ >= calm_polls_) [[unlikely]]
+    poll_only_again();
   const auto count = static_cast<std::uint32_t>(watched_.size());
   std::uint32_t at = next_watch_ < count ? next_watch_ : 0;
   unsigned n = 0;

@@ -76,6 +76,8 @@ private:
   [[gnu::cold]] void break_path(Path &path, const char *what);
   void to_flush(Path &path);
   void wake_if_asleep(Path &path);
+  bool all_senders_fence();
+  [[gnu::cold]] void poll_only_again();
 
   // Paths
   Path *add_path(const Address &peer); // null: no memory
@@ -123,6 +125,11 @@ private:
   bool armed_ = false;
   bool crowd_told_ = false;
   bool needs_fence_ = true; // others' barrier_everywhere() doesn't reach this process
+
+  // HostOptions::calm_polls; see wait.cpp.
+  bool senders_fence_ = false;
+  Time all_fence_at_{}; // for sure; 0: they do, or nobody has asked for it
+  std::uint32_t polls_awake_ = 0, calm_polls_;
 
   // Of these and of events_, add_path() makes room for all paths: what comes later can't fail.
   std::uint32_t next_watch_ = 0;

@@ -25,7 +25,8 @@ HostPort::HostPort(const Address &bound, const HostOptions &options, Fd listener
               .max_datagram = options.max_datagram,
               .tells = true},
       bound_(bound), generation_(fork_generation.load(std::memory_order_relaxed)),
-      own_pid_(getpid()), options_(options), listener_(std::move(listener)) {}
+      own_pid_(getpid()), calm_polls_(options.calm_polls), options_(options),
+      listener_(std::move(listener)) {}
 
 HostPort::~HostPort() {
   if (inherited())
@@ -254,7 +255,7 @@ void HostPort::attach(Path &path, std::uint64_t start_rx, std::uint64_t start_tx
   path.own_sleep = &path.segment.consumer_words(path.end).sleep;
   path.peer_sleep = &path.segment.consumer_words(other(path.end)).sleep;
   path.trim_mark = path.trimmed_at = start_tx;
-  const auto sleep = needs_fence_ ? Sleep::may_sleep : Sleep::polls_only;
+  const auto sleep = needs_fence_ || senders_fence_ ? Sleep::may_sleep : Sleep::polls_only;
   store_release(path.own_sleep, static_cast<std::uint32_t>(sleep));
 }
 

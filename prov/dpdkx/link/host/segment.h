@@ -16,7 +16,7 @@ inline constexpr End other(End end) { return end == End::opener ? End::acceptor 
 
 // What a consumer says of its sleep, to the producer who may have to wake it.
 enum class Sleep : std::uint32_t {
-  polls_only = 0, // hasn't slept so far, and will make all producers fence before it does
+  polls_only = 0, // hasn't slept for long, and will make all producers fence before it does
   may_sleep = 1,  // look here behind a full fence after each publish
   asleep = 2,     // and wake it
 };
