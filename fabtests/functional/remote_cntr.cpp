@@ -93,6 +93,30 @@ CASE(wait_for_a_value) {
   t.barrier();
 }
 
+// What goes wrong at the target is told to nobody then, unless both are asked for.
+CASE(told_when_it_has_left) {
+  counted_team c(t);
+  constexpr std::uint64_t both = FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
+  constexpr int times = 200;
+  if (t.first()) {
+    for (int i = 0; i < times; ++i) {
+      op good, wrong;
+      c.add(1, 3, good, FI_COMPLETION | FI_TRANSMIT_COMPLETE);
+      c.add_by_key(1, c.keys[1] + 1, 3, wrong, FI_COMPLETION | FI_TRANSMIT_COMPLETE);
+      c.e.tx().wait_ok(good, "remote_add");
+      c.e.tx().wait_ok(wrong, "remote_add");
+    }
+    op o;
+    c.add_by_key(1, c.keys[1] + 1, 1, o, FI_COMPLETION | both);
+    CHECK_EQ(c.e.tx().wait(o, "remote_add").err, FI_ENOKEY);
+    await_count(c.e.counter(0), 2 * times);
+  } else {
+    await_count(c.cntr.get(), 3 * times); // with no call of the first
+  }
+  t.barrier();
+  CHECK_EQ(fi_cntr_read(c.cntr.get()), t.first() ? 0u : 3u * times);
+}
+
 CASE(to_oneself, .ranks = 1) {
   counted_team c(t);
   exposed memory(c.e, 100'000);
@@ -188,9 +212,8 @@ CASE(arguments_that_are_refused, .ranks = 1) {
   const auto try_add = [&](std::uint64_t flags) {
     return c.ops.remote_add(c.e.ep(), c.e.at(0), c.keys[0], 1, flags, nullptr);
   };
-  for (const std::uint64_t flags :
-       {FI_INJECT, FI_REMOTE_CQ_DATA, FI_INJECT_COMPLETE, FI_TRANSMIT_COMPLETE, FI_MATCH_COMPLETE,
-        FI_COMPLETION | FI_INJECT})
+  for (const std::uint64_t flags : {FI_INJECT, FI_REMOTE_CQ_DATA, FI_INJECT_COMPLETE,
+                                    FI_MATCH_COMPLETE, FI_COMPLETION | FI_INJECT})
     CHECK_CODE(-FI_EINVAL, try_add(flags));
   for (const std::uint64_t flags : {FI_TRIGGER, FI_COMMIT_COMPLETE, FI_MULTICAST})
     CHECK_CODE(-FI_EOPNOTSUPP, try_add(flags));

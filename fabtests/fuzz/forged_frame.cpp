@@ -133,7 +133,7 @@ std::vector<std::byte> atomic(Input &in, const Known &known) {
 std::vector<std::byte> add(Input &in, const Known &known) {
   AddFrame f;
   f.mn = number(in, known);
-  f.flags = in.byte() & frame_flag::want_processed;
+  f.flags = in.byte() & (frame_flag::want_processed | frame_flag::untold);
   f.key = in.byte() % 10;
   f.value = in.word();
   return encoded(f, 0);

@@ -40,8 +40,10 @@ inline constexpr std::uint64_t readmsg = FI_COMPLETION | FI_TRIGGER | FI_INJECT_
 inline constexpr std::uint64_t writemsg = readmsg | FI_INJECT | FI_REMOTE_CQ_DATA;
 inline constexpr std::uint64_t fetchmsg = readmsg | FI_INJECT; // which is about operands
 
-// Of a counter of a peer: it has no operand that could be injected, and is over when it is done.
-inline constexpr std::uint64_t counting = FI_COMPLETION | FI_DELIVERY_COMPLETE | FI_FENCE | FI_MORE;
+// Of a counter of a peer: it has no operand that could be injected, and is over when it is done, or
+// with FI_TRANSMIT_COMPLETE when it has left.
+inline constexpr std::uint64_t counting =
+    FI_COMPLETION | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_FENCE | FI_MORE;
 
 // Logs which of them are not allowed, and what is: -FI_EOPNOTSUPP for what exists in libfabric and
 // not here, else -FI_EINVAL.

@@ -121,6 +121,42 @@ void add__that_is_not_allowed_fails_and_changes_nothing(void **) {
       }
 }
 
+// It is over when it has left; whether it could be done is not told, nor is anything asked for it.
+void add__that_is_not_told_of(void **) {
+  for (const bool lossless : {false, true})
+    for (const std::uint64_t key : {cntr_key, cntr_key + 1}) {
+      Lab l({.lossless = lossless});
+      Exported e(l);
+      const AddHow how{.flags = FI_COMPLETION | FI_TRANSMIT_COMPLETE, .key = key};
+      Call &c = add(l, 7, how);
+      assert_int_equal(c.ok(), lossless); // else it must be received
+      l.deliver_all(0, 1);
+      assert_int_equal(e.value(), key == cntr_key ? 7 : 0);
+      assert_false(l.b.to(0).owes_processed);
+      l.run();
+      assert_true(c.ok());
+      assert_int_equal(c.done.size(), 1);
+      Call &told = add(l, 1, {.flags = how.flags | FI_DELIVERY_COMPLETE, .key = cntr_key + 1});
+      l.run();
+      assert_int_equal(told.error(), FI_ENOKEY);
+    }
+}
+
+// One that is told of behind it.
+void add__that_is_not_told_of_waits_for_data_too(void **) {
+  for (const bool lossless : {false, true}) {
+    Lab l({.lossless = lossless});
+    Exported e(l);
+    Call &receive = l.b.receive(large), &send = l.a.send(1, pattern(large));
+    add(l, 1, {.flags = FI_TRANSMIT_COMPLETE});
+    Call &told = add(l, 1);
+    assert_int_equal(e.value(), 0);
+    l.run();
+    assert_true(receive.ok() && send.ok() && told.ok());
+    assert_int_equal(e.value(), 2);
+  }
+}
+
 void add__to_a_counter_that_is_closed_meanwhile(void **) {
   Lab l;
   Exported e(l);
@@ -525,6 +561,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(add__is_applied_once_and_told_of),
     cmocka_unit_test(add__without_a_completion),
     cmocka_unit_test(add__that_is_not_allowed_fails_and_changes_nothing),
+    cmocka_unit_test(add__that_is_not_told_of),
+    cmocka_unit_test(add__that_is_not_told_of_waits_for_data_too),
     cmocka_unit_test(add__to_a_counter_that_is_closed_meanwhile),
     cmocka_unit_test(add__where_nothing_was_ever_exported),
     cmocka_unit_test(add__to_a_peer_that_knows_of_none),

@@ -167,7 +167,9 @@ inline wire::AtomicFrame atomic() {
 }
 
 inline wire::AddFrame add() {
-  return {bits(wire::frame_flag::want_processed), {u32()}, u64(), u64()};
+  using namespace wire::frame_flag;
+  const std::uint8_t flags[] = {0, want_processed, untold};
+  return {flags[below(3)], {u32()}, u64(), u64()};
 }
 
 inline wire::ConnectionFrame connection() {

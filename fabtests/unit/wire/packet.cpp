@@ -175,7 +175,7 @@ void frames__refuse_unknown_types_and_flags(void **) {
                {FrameType::read, 0},
                {FrameType::status, 0, {2}}, // never 0
                {FrameType::atomic, 1 | 4},
-               {FrameType::add, 4}};
+               {FrameType::add, 4 | 32}};
   for (const auto &t : types) {
     d = {};
     d[0] = std::byte(t.type);

@@ -403,7 +403,8 @@ void types_and_flags__are_as_written(void **) {
                                {"more", frame_flag::more},
                                {"want_processed", frame_flag::want_processed},
                                {"tagged", frame_flag::tagged},
-                               {"pull", frame_flag::pull}});
+                               {"pull", frame_flag::pull},
+                               {"untold", frame_flag::untold}});
   check_values("Feature bits", {{"rma", feature::rma},
                                 {"atomics", feature::atomics},
                                 {"connections", feature::connections},

@@ -27,7 +27,7 @@ bool Messenger::send_add(Peer &p, TxOp &op) {
     return true;
   }
   wire::AddFrame f;
-  f.flags = frame_flags(op.flags);
+  f.flags = op.untold() ? wire::frame_flag::untold : frame_flags(op.flags);
   f.mn = p.tx_next;
   f.key = op.tag;
   f.value = op.data;
@@ -46,9 +46,11 @@ bool Messenger::send_add(Peer &p, TxOp &op) {
 // --- Theirs
 
 bool Messenger::execute(Peer &p, const wire::AddFrame &f) {
-  owe_processed(p, f.flags);
+  const bool untold = (f.flags & wire::frame_flag::untold) != 0;
+  if (!untold)
+    owe_processed(p, f.flags);
   if (!p.traffic || (p.traffic->adds.empty() && !p.traffic->data_before(f.mn))) [[likely]] {
-    add(p, f.mn, f.key, f.value);
+    add(p, f.mn, f.key, f.value, untold);
     return true;
   }
   WaitingAdd *a = adds_.take();
@@ -59,17 +61,19 @@ bool Messenger::execute(Peer &p, const wire::AddFrame &f) {
   a->mn = f.mn;
   a->key = f.key;
   a->value = f.value;
+  a->untold = untold;
   p.traffic->adds.push_back(a);
   return true;
 }
 
-void Messenger::add(Peer &p, MessageNumber mn, std::uint64_t key, std::uint64_t value) {
+void Messenger::add(Peer &p, MessageNumber mn, std::uint64_t key, std::uint64_t value,
+                    bool untold) {
   int error = FI_ENOKEY;
   if (!(completers_.remote_rights & FI_REMOTE_WRITE))
     error = FI_EACCES;
   else if (completers_.exported)
     error = -completers_.exported->add(key, value);
-  if (error) [[unlikely]]
+  if (error && !untold) [[unlikely]]
     tell_failed(p, mn, error);
 }
 
@@ -84,8 +88,9 @@ void Messenger::settle_adds(Peer &p) {
     t->adds.pop_front();
     const WaitingAdd due = *a;
     adds_.give(a);
-    add(p, due.mn, due.key, due.value);
-    outlet_.want_told(p);
+    add(p, due.mn, due.key, due.value, due.untold);
+    if (!due.untold)
+      outlet_.want_told(p);
   }
 }
 

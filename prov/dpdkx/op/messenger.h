@@ -163,7 +163,7 @@ private:
 
   // counter.cpp
   bool execute(Peer &, const wire::AddFrame &);
-  void add(Peer &, MessageNumber, std::uint64_t key, std::uint64_t value);
+  void add(Peer &, MessageNumber, std::uint64_t key, std::uint64_t value, bool untold);
   void settle_adds(Peer &);
 
   // rendezvous.cpp

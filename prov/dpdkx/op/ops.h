@@ -94,6 +94,10 @@ struct TxOp : SlabItem {
 
   // What the peer executes by itself, and may find fault with; else it is a message.
   bool needs_no_receive() const { return remote || adds; }
+  // An add that is over when it has left, whatever becomes of it.
+  bool untold() const {
+    return adds && (flags & FI_TRANSMIT_COMPLETE) && !(flags & FI_DELIVERY_COMPLETE);
+  }
 };
 
 struct RxOp : SlabItem, util_ext::PostedReceive {
@@ -140,6 +144,7 @@ struct WaitingAdd : SlabItem {
   ListLink<WaitingAdd> link;
   MessageNumber mn;
   std::uint64_t key = 0, value = 0;
+  bool untold = false; // its sender isn't told what has become of it
 };
 
 enum class UnexpectedKind : std::uint8_t { whole, assembling, request };

@@ -204,9 +204,14 @@ void Messenger::sent(Peer &p, TxOp &op) {
     end(op, 0);
     return;
   }
+  if (op.untold() && p.lossless) {
+    end(op, 0);
+    return;
+  }
   op.stage = TxStage::waiting;
   Traffic &t = *p.traffic;
-  if (op.needs_no_receive() || (op.flags & FI_DELIVERY_COMPLETE)) { // a write may yet fail
+  if ((op.needs_no_receive() && !op.untold()) ||
+      (op.flags & FI_DELIVERY_COMPLETE)) { // a write may yet fail
     t.awaiting_processed.push_back(&op);
     outlet_.await_told(p);
   } else {

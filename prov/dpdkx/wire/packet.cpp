@@ -211,7 +211,7 @@ FrameResult decode_add(std::span<const std::byte> &in, AddFrame &f) {
   bytes::get_into(p + 4, f.mn);
   f.key = bytes::get<std::uint64_t>(p + 8);
   f.value = bytes::get<std::uint64_t>(p + 16);
-  if ((f.flags & ~frame_flag::want_processed) != 0)
+  if (f.flags != 0 && f.flags != frame_flag::want_processed && f.flags != frame_flag::untold)
     return FrameResult::malformed;
   in = in.subspan(add_frame_size);
   return FrameResult::frame;

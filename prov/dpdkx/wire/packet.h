@@ -108,7 +108,8 @@ inline constexpr std::uint8_t cq_data = 1;        // 8 bytes of remote CQ data f
 inline constexpr std::uint8_t more = 2;           // segments come; message, tagged: `total` follows
 inline constexpr std::uint8_t want_processed = 4; // acknowledge when processed, without delay
 inline constexpr std::uint8_t tagged = 8;         // rts: a tag follows
-inline constexpr std::uint8_t pull = 16; // rts, write_request: the sender's memory may be pulled
+inline constexpr std::uint8_t pull = 16;   // rts, write_request: the sender's memory may be pulled
+inline constexpr std::uint8_t untold = 32; // add: its sender is not told what has become of it
 } // namespace frame_flag
 
 // message, tagged, and the first part of both.
@@ -216,7 +217,7 @@ inline constexpr std::uint64_t max_atomic_total = 0xffff;
 
 // Modulo 2^64, once all that was posted before it is in place.
 struct AddFrame {
-  std::uint8_t flags = 0; // want_processed
+  std::uint8_t flags = 0; // want_processed, or untold
   MessageNumber mn;
   std::uint64_t key = 0; // names the exported counter
   std::uint64_t value = 0;

@@ -19,13 +19,26 @@ offload_runner::offload_runner(offload_transport &t, const plan &p) : transport_
 
 offload_runner::~offload_runner() = default;
 
+// The last of a tank's works, which takes back what has come. The runtime does that when it finds
+// the tank full, and spares a message to itself.
+bool offload_runner::empties(const collc_work &w) const {
+  const auto own = std::ranges::find(plan_.tanks(), w.trigger.path,
+                                     [](const collc_tank &k) { return k.counter.path; });
+  return adds_here(w) && own->emptied != 0 && w.target.path == w.trigger.path &&
+         w.threshold == own->full && w.value == 0 - own->full;
+}
+
+bool offload_runner::adds_here(const collc_work &w) const {
+  return w.operation == COLLC_CNTR_ADD ||
+         (w.operation == COLLC_REMOTE_CNTR_ADD && w.peer == transport_.rank());
+}
+
 void offload_runner::open_tanks() {
   for (const collc_tank &k : plan_.tanks()) {
     tank &mine = tanks_.emplace_back();
     mine.path = k.counter.path;
     mine.start = k.start;
     mine.full = k.full;
-    mine.emptied = k.emptied != 0;
     tank_name &name = names_.tanks.emplace_back();
     name.path = mine.path;
     for (unsigned parity : {0u, 1u}) {
@@ -72,7 +85,7 @@ void offload_runner::make(entries &to, const std::vector<runner_names> &all, uns
   for (const collc_work &w : plan_.works())
     if (w.operation == COLLC_WRITE || w.operation == COLLC_ATOMIC)
       move(to, w, all, parity);
-    else
+    else if (!empties(w))
       add(to, w, all, parity);
 }
 
@@ -91,7 +104,7 @@ offload_runner::entry &offload_runner::put(entries &to, const collc_work &w, uns
 void offload_runner::add(entries &to, const collc_work &w, const std::vector<runner_names> &all,
                          unsigned parity) {
   entry &e = put(to, w, parity);
-  if (w.operation == COLLC_CNTR_ADD) {
+  if (adds_here(w)) {
     e.work.completion_cntr = nullptr;
     e.raise = {tank_of(w.target.path).cntr[parity].get(), w.value};
     e.work.op_type = FI_OP_CNTR_ADD;
@@ -100,8 +113,10 @@ void offload_runner::add(entries &to, const collc_work &w, const std::vector<run
   }
   const auto &there = all[static_cast<std::size_t>(w.peer)].tanks;
   const auto target = std::ranges::find(there, w.target.path, &tank_name::path);
-  e.add = {
-      transport_.on().ep(), transport_.on().at(w.peer), target->key[parity], w.value, 0, nullptr};
+  // That it leaves will do: a peer that fails says so by other means.
+  e.add = {transport_.on().ep(), transport_.on().at(w.peer),
+           target->key[parity],  w.value,
+           FI_TRANSMIT_COMPLETE, nullptr};
   fi_dpdkx_set_remote_cntr_add(&e.work, &e.add);
 }
 

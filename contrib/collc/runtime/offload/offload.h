@@ -77,7 +77,6 @@ private:
     std::int64_t path = 0;
     owned<fid_cntr> cntr[2]; // of even and odd epochs
     std::uint64_t start = 0, full = 0;
-    bool emptied = false; // by the last of its works
     bool over = true;
   };
   // What a work needs as long as it is queued.
@@ -108,6 +107,8 @@ private:
   void move(entries &, const collc_work &, const std::vector<runner_names> &all, unsigned parity);
   entry &put(entries &, const collc_work &, unsigned parity);
   tank &tank_of(std::int64_t path);
+  [[nodiscard]] bool adds_here(const collc_work &) const;
+  [[nodiscard]] bool empties(const collc_work &) const;
   void queue();
   [[nodiscard]] std::uint64_t ended() const noexcept;
   void check_errors() const;

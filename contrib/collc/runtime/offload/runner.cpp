@@ -67,14 +67,10 @@ bool offload_runner::complete() {
   }
   bool all = true;
   for (tank &k : tanks_) {
-    if (!k.over && !k.emptied) {
-      fid_cntr *const level = k.cntr[epoch_ % 2].get();
-      if (fi_cntr_read(level) >= k.full) {
-        check_call("fi_cntr_add", fi_cntr_add(level, 0 - k.full));
-        k.over = true;
-      }
-    } else {
-      k.over = true; // its last work is counted among the transfers
+    fid_cntr *const level = k.cntr[epoch_ % 2].get();
+    if (!k.over && fi_cntr_read(level) >= k.full) {
+      check_call("fi_cntr_add", fi_cntr_add(level, 0 - k.full));
+      k.over = true;
     }
     all = all && k.over;
   }
