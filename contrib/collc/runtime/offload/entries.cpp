@@ -24,13 +24,8 @@ offload_runner::~offload_runner() = default;
 bool offload_runner::empties(const collc_work &w) const {
   const auto own = std::ranges::find(plan_.tanks(), w.trigger.path,
                                      [](const collc_tank &k) { return k.counter.path; });
-  return adds_here(w) && own->emptied != 0 && w.target.path == w.trigger.path &&
-         w.threshold == own->full && w.value == 0 - own->full;
-}
-
-bool offload_runner::adds_here(const collc_work &w) const {
-  return w.operation == COLLC_CNTR_ADD ||
-         (w.operation == COLLC_REMOTE_CNTR_ADD && w.peer == transport_.rank());
+  return w.operation == COLLC_REMOTE_CNTR_ADD && w.peer == transport_.rank() && own->emptied != 0 &&
+         w.target.path == w.trigger.path && w.threshold == own->full && w.value == 0 - own->full;
 }
 
 void offload_runner::open_tanks() {
@@ -104,7 +99,7 @@ offload_runner::entry &offload_runner::put(entries &to, const collc_work &w, uns
 void offload_runner::add(entries &to, const collc_work &w, const std::vector<runner_names> &all,
                          unsigned parity) {
   entry &e = put(to, w, parity);
-  if (adds_here(w)) {
+  if (w.operation == COLLC_CNTR_ADD) {
     e.work.completion_cntr = nullptr;
     e.raise = {tank_of(w.target.path).cntr[parity].get(), w.value};
     e.work.op_type = FI_OP_CNTR_ADD;

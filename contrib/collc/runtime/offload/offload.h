@@ -107,7 +107,6 @@ private:
   void move(entries &, const collc_work &, const std::vector<runner_names> &all, unsigned parity);
   entry &put(entries &, const collc_work &, unsigned parity);
   tank &tank_of(std::int64_t path);
-  [[nodiscard]] bool adds_here(const collc_work &) const;
   [[nodiscard]] bool empties(const collc_work &) const;
   void queue();
   [[nodiscard]] std::uint64_t ended() const noexcept;
