@@ -53,7 +53,8 @@ struct fi_dpdkx_ops_cntr {
   int (*unexport_cntr)(struct fid_cntr *cntr, uint64_t key);
 
   /* Adds value, modulo 2^64, to the counter of the peer at addr that has that key.
-   * flags: FI_COMPLETION, FI_DELIVERY_COMPLETE, FI_FENCE, FI_MORE. */
+   * flags: FI_COMPLETION, FI_DELIVERY_COMPLETE, FI_FENCE, FI_MORE; or FI_TRANSMIT_COMPLETE: it is
+   * complete when it has left, and what goes wrong at the peer is told to nobody. */
   ssize_t (*remote_add)(struct fid_ep *ep, fi_addr_t addr, uint64_t cntr_key, uint64_t value,
                         uint64_t flags, void *context);
 
@@ -69,7 +70,7 @@ struct fi_op_remote_cntr {
   fi_addr_t addr;    /* whose counter */
   uint64_t cntr_key; /* which of them */
   uint64_t value;    /* how much, modulo 2^64 */
-  uint64_t flags;    /* FI_COMPLETION, FI_DELIVERY_COMPLETE, FI_FENCE */
+  uint64_t flags;    /* FI_COMPLETION, FI_TRANSMIT_COMPLETE, FI_DELIVERY_COMPLETE, FI_FENCE */
   void *context;
 };
 
