@@ -88,6 +88,7 @@ public:
     tsan_release(memory_.channel);
     store_release(word(position_), publish_word(position_, len));
     advance(len);
+    clear_ahead();
   }
 
   // The same, but it need not become visible before publish(). A consumer that waits reads the next
@@ -110,6 +111,7 @@ public:
       return;
     tsan_release(memory_.channel);
     store_release(word(staged_at_), std::exchange(staged_, std::uint64_t{0}));
+    clear_ahead(); // now: what is written before the word holds it up
   }
 
   // How far the consumer has released. Reads its head.
@@ -145,6 +147,8 @@ private:
     position_ += step;
     cleared_ -= step;
     written_ = 0;
+  }
+  void clear_ahead() {
     for (; cleared_ < bytes_ahead; cleared_ += cache_line)
       clear(position_ + cleared_);
   }
