@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // What most files include of the system's headers: reading these takes more of a compiler's time
-// than our own. The builds under sanitizers have them compiled once; see subbuild. The usual build
-// does not, so that a file which forgets to include one of them doesn't compile there.
+// than our own. The builds of quickstart, check and under sanitizers have them compiled once; see
+// precompile. distcheck does not, so that a file which forgets to include one of them doesn't
+// compile there.
+//
+// Nothing with DPDK's flags, which fit no header compiled without them: reading all of this would
+// only take longer.
+#ifndef _RTE_CONFIG_H_
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -25,6 +30,10 @@
 #if __has_include(<fmt/format.h>)
 #include <fmt/format.h>
 #endif
-#if __has_include(<rapidcheck.h>)
+// Unit tests are programs, and no module uses it. To each file that has it compiled before, it adds
+// as much as all of the above.
+#if defined(__PIE__) && __has_include(<rapidcheck.h>)
 #include <rapidcheck.h>
+#endif
+
 #endif

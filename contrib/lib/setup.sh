@@ -76,16 +76,17 @@ build_provider() {
   [[ -w $build ]] || die "$build belongs to another user, and can't be written"
   if [[ ! -x $root/configure ]]; then quietly "$build/autogen.log" "$root/autogen.sh"; fi
   if [[ ! -e $build/Makefile ]]; then
-    # -g1: lines for a backtrace; all of -g would take a third longer to compile.
+    # -g1: lines for a backtrace; all of -g would take a third longer to compile. What it finds out
+    # other builds of these sources needn't; see subbuild.
     (cd "$build" && quietly configure.log "$root/configure" --quiet --prefix="$prefix" \
-      CFLAGS='-g1 -O2' CXXFLAGS='-g1 -O2')
+      --cache-file=config.cache CFLAGS='-g1 -O2' CXXFLAGS='-g1 -O2')
   fi
   local configured
   configured=$(cd "$build" && ./config.status --file=- <<<'@prefix@')
   [[ $configured == "$prefix" ]] ||
     die "$build is configured to install to $configured; what is installed from it goes to $prefix:" \
       "configure it with that --prefix, or remove it"
-  quietly "$build/make.log" make -C "$build" -j"$(nproc)"
+  quietly "$build/make.log" make -C "$build" -j"$(nproc)" all-quick
   quietly "$build/mpi-programs.log" make -C "$build" -j"$(nproc)" mpi-programs
   quietly "$build/install.log" make -C "$build" install
   export FI_PROVIDER_PATH=$prefix/lib/libfabric

@@ -228,6 +228,30 @@ static void rank__that_reads_acknowledges_by_itself(void **) {
   assert_int_equal(lab.acknowledge().at(0).block.cumulative.value, 0);
 }
 
+static void position__is_asked_for_now_and_then(void **) {
+  Lab lab;
+  lab.session(0);
+  lab.sent(0, 0);
+  lab.reads(0);
+  lab.now += after;
+  assert_false(lab.acknowledger.looks(lab.now)); // nothing lies there
+  lab.reads(0);
+  lab.comes(0, packet(local_token(0), PacketNumber{0}));
+  assert_false(lab.acknowledger.looks(lab.now));
+  lab.now += after / 4;
+  assert_true(lab.acknowledger.looks(lab.now));
+  lab.reads(0);
+  assert_false(lab.acknowledger.looks(lab.now));
+  lab.now += 3 * after / 4;
+  assert_true(lab.acknowledger.looks(lab.now) && lab.acknowledger.due(lab.now));
+  lab.acknowledge();
+  lab.comes(0, packet(local_token(0), PacketNumber{1})); // to one that computes
+  assert_true(lab.acknowledger.looks(lab.now));
+  lab.reads(2);
+  lab.now += after;
+  assert_false(lab.acknowledger.looks(lab.now));
+}
+
 // A rank reads, says nothing and computes again: peers ignore an ack of less than an earlier one.
 static void acknowledgement__takes_nothing_back(void **) {
   Lab lab;
@@ -389,6 +413,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(packet__that_is_corrupt_is_not_acknowledged),
     cmocka_unit_test(packet__needs_no_checksum_where_the_rank_sends_none),
     cmocka_unit_test(rank__that_reads_acknowledges_by_itself),
+    cmocka_unit_test(position__is_asked_for_now_and_then),
     cmocka_unit_test(acknowledgement__takes_nothing_back),
     cmocka_unit_test(session__that_is_replaced_is_forgotten),
     cmocka_unit_test(acknowledged__is_what_lies_in_the_ring),

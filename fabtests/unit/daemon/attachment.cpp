@@ -226,7 +226,7 @@ static void rank__has_its_turn_and_no_more(void **) {
   }
   scene.turn();
   assert_true(!scene.port->sent.empty() && scene.port->sent.size() <= 64);
-  assert_true(scene.port->arrivals.size() >= 1000 - 128);
+  assert_true(scene.port->arrivals.size() >= 1000 - daemon::Attachment::datagrams_a_turn);
 }
 
 static void ring__that_is_full_drops_and_counts(void **) {

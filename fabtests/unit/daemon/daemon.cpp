@@ -58,7 +58,8 @@ std::string describe(const daemon::Status &status) {
       dropped += rank.dropped_no_room;
     }
   return "version=" + status.version + " ranks=" + std::to_string(ranks) +
-         " sleeps=" + std::to_string(status.sleeps) + " dropped=" + std::to_string(dropped) +
+         " sleeps=" + std::to_string(status.sleeps) + " turns=" + std::to_string(status.turns) +
+         " dropped=" + std::to_string(dropped) +
          " refused=" + std::to_string(status.ranks_refused) +
          " devices=" + std::to_string(status.devices.size()) + " ";
 }
@@ -245,6 +246,25 @@ static void device__that_wakes_nobody_is_looked_at(void **) {
   config.sleep_after = Duration::zero();
   const Running running(config, false);
   assert_int_equal(ping_pong(running, 300, true), 300);
+}
+
+// A look at such a device isn't a turn, for which everybody is disarmed and armed again.
+static void device__that_wakes_nobody_is_looked_at_alone(void **) {
+  Config config;
+  config.sleep_after = Duration::zero();
+  const Running running(config, false);
+  const auto device = running.device();
+  Endpoint rank;
+  assert_int_equal(rank.open(*device, 1), 0);
+  std::uint64_t looks = 0, turns = 0;
+  for (int i = 0; i < 100 && looks < 50; ++i) {
+    const std::uint64_t looks_before = running.told("sleeps"), turns_before = running.told("turns");
+    usleep(100'000);
+    turns = running.told("turns") - turns_before;
+    looks = running.told("sleeps") - looks_before;
+  }
+  assert_true(looks >= 50);
+  assert_true(turns < looks / 2);
 }
 
 static void rank__is_refused_with_a_reason(void **) {
@@ -697,6 +717,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(ranks__talk_through_it),
     cmocka_unit_test(sleepers__lose_no_wake),
     cmocka_unit_test(device__that_wakes_nobody_is_looked_at),
+    cmocka_unit_test(device__that_wakes_nobody_is_looked_at_alone),
     cmocka_unit_test(rank__is_refused_with_a_reason),
     cmocka_unit_test(user__has_its_share),
     cmocka_unit_test(low_ports__are_roots),

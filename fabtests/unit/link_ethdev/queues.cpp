@@ -223,6 +223,62 @@ static void queues__for_rules_are_not_looked_at_without_need(void **) {
       }});
 }
 
+static void queues__are_collected_for_all_ports(void **) {
+  constexpr unsigned each = 100;
+  run_each({}, [](Host &host) {
+    const bool collected = host.rank() == 1;
+    auto device = open(request(host.interface()), {.rx_queues = 2, .collected = collected});
+    CHECK(device->collects() == collected);
+    if (!collected) {
+      host.meet();
+      End end(device, first_end);
+      const link::PathId to[] = {end.connect(at(host.peer_ip(), 5000)),
+                                 end.connect(at(host.peer_ip(), 5001))};
+      for (unsigned k = 0; k < each; ++k)
+        for (const unsigned i : {0u, 1u})
+          end.send(to[i], pattern(30 + i, k));
+      host.meet();
+      host.meet();
+      end.send(to[1], pattern(50, 0));
+      host.meet();
+      return;
+    }
+    End all[2] = {End(device, 5000), End(device, 5001)};
+    host.meet();
+    host.meet();
+    for (End &one : all)
+      CHECK(one.quiet(5ms));
+    CHECK(sum(taken(*device)) == 0); // nobody has collected
+    const auto until = SystemClock::instance().now() + 10s;
+    while (sum(taken(*device)) < 2 * each && SystemClock::instance().now() < until) {
+      const std::uint64_t before = sum(taken(*device));
+      device->collect(70);
+      CHECK(sum(taken(*device)) - before <= 70);
+      for (End &one : all)
+        one.turn();
+    }
+    for (const unsigned i : {0u, 1u})
+      for (unsigned k = 0; k < each; ++k)
+        CHECK(all[i].receive().bytes == pattern(30 + i, k));
+    // One of them waits for all.
+    pollfd waiter{all[0].port().wait_fd(), POLLIN, 0};
+    const bool armed = all[0].port().arm();
+    host.meet();
+    link::RxDatagram datagram;
+    bool first = armed;
+    for (unsigned n = 0; n == 0;) {
+      if (std::exchange(first, false) || all[0].port().arm())
+        CHECK(poll(&waiter, 1, 10000) == 1);
+      all[0].port().disarm();
+      device->collect(256);
+      n = all[1].port().poll(&datagram, 1);
+    }
+    CHECK(std::vector(datagram.data, datagram.data + datagram.len) == pattern(50, 0));
+    all[1].port().release(&datagram, 1);
+    host.meet();
+  });
+}
+
 static const CMUnitTest cases[] = {
     cmocka_unit_test(queues__fanout_brings_everything_in_order_of_each_sender),
     cmocka_unit_test(queues__a_sleeper_wakes_for_each),
@@ -231,6 +287,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(queues__of_devices_that_can_do_less),
     cmocka_unit_test(queues__tap_has_rules_if_its_kernel_does),
     cmocka_unit_test(queues__have_their_turns),
+    cmocka_unit_test(queues__are_collected_for_all_ports),
     cmocka_unit_test(queues__for_rules_are_not_looked_at_without_need),
 };
 static const unit::Group group{"ethdev_queues", cases};

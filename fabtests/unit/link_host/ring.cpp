@@ -31,12 +31,15 @@ struct Ring {
     rx = RingConsumer(memory, start, max_datagram);
   }
 
-  bool put(std::uint32_t len, std::uint8_t fill) {
+  bool put(std::uint32_t len, std::uint8_t fill, bool staged = false) {
     std::byte *const data = tx.reserve(len);
     if (data == nullptr)
       return false;
     std::memset(data, fill, len);
-    tx.commit(len);
+    if (staged)
+      tx.stage(len);
+    else
+      tx.commit(len);
     return true;
   }
 
@@ -175,25 +178,36 @@ static void ring__stale_bytes_are_no_records(void **) {
   }
 }
 
-static void random_traffic(std::uint64_t start, std::uint32_t seed) {
+// What is staged comes when it is published, or before.
+static void random_traffic(std::uint64_t start, std::uint32_t seed, bool staged = false) {
   Ring ring(start);
   std::mt19937 random(seed);
   std::deque<std::pair<std::uint32_t, std::uint8_t>> under_way;
+  std::size_t unpublished = 0; // at most
   for (int step = 0; step < 200000; ++step) {
     if (random() % 2 == 0) {
       const std::uint32_t len = random() % 3 == 0 ? random() % 3000 : random() % 130;
       const auto fill = static_cast<std::uint8_t>(len == 0 ? 0 : random());
-      if (ring.put(len, fill))
+      if (ring.put(len, fill, staged)) {
         under_way.emplace_back(len, fill);
-      else
+        unpublished += staged;
+      } else {
         assert_false(under_way.empty() && ring.rx.released());
+      }
+    } else if (staged && random() % 8 == 0) {
+      ring.tx.publish();
+      unpublished = 0;
     } else {
       std::uint32_t len;
       std::uint8_t fill;
       const RingConsumer::Next next = ring.get(len, fill);
-      assert_true(next ==
-                  (under_way.empty() ? RingConsumer::Next::none : RingConsumer::Next::datagram));
-      if (!under_way.empty()) {
+      assert_true(next != RingConsumer::Next::corrupt);
+      if (next == RingConsumer::Next::none)
+        assert_true(under_way.size() <= unpublished);
+      else
+        assert_false(under_way.empty());
+      if (next == RingConsumer::Next::datagram) {
+        ring.rx.fetch_ahead(random() % 4 == 0);
         assert_int_equal(len, under_way.front().first);
         assert_int_equal(fill, under_way.front().second);
         under_way.pop_front();
@@ -208,12 +222,47 @@ static void ring__keeps_order_and_bytes(void **) {
   const std::uint32_t seed = std::random_device{}();
   std::printf("seed %u\n", seed);
   random_traffic(0, seed);
+  random_traffic(0, seed, true);
 }
 
 // Where the low 32 bits of the line number wrap, and where all 64 do.
 static void ring__position_wraps(void **) {
   random_traffic((std::uint64_t{1} << 38) - 64'000, 1);
   random_traffic(std::uint64_t{0} - 64'000, 2);
+  random_traffic(std::uint64_t{0} - 64'000, 3, true);
+}
+
+static void ring__staged_is_visible_when_published(void **) {
+  Ring ring;
+  for (const std::uint8_t fill : {1, 2, 3})
+    assert_true(ring.put(100, fill, true));
+  assert_true(ring.rx.empty());
+  assert_true(ring.next() == RingConsumer::Next::none);
+  ring.tx.publish();
+  for (const std::uint8_t fill : {1, 2, 3}) {
+    std::uint32_t len = 0;
+    std::uint8_t got = 0;
+    assert_true(ring.get(len, got) == RingConsumer::Next::datagram);
+    assert_true(len == 100 && got == fill);
+  }
+  ring.tx.publish(); // of nothing
+  assert_true(ring.next() == RingConsumer::Next::none);
+}
+
+// The consumer begins before the producer has done with all that it has.
+static void ring__staged_is_not_held_back_for_long(void **) {
+  Ring ring;
+  unsigned put = 0;
+  for (; put * record_bytes(100) < RingProducer::most_staged; ++put) {
+    assert_true(ring.rx.empty());
+    assert_true(ring.put(100, 1, true));
+  }
+  for (unsigned got = 0; got < put; ++got)
+    assert_true(ring.next() == RingConsumer::Next::datagram);
+  assert_true(ring.put(100, 1, true));
+  assert_true(ring.next() == RingConsumer::Next::none);
+  assert_true(ring.put(3000, 1, true)); // a large one
+  assert_true(ring.next() == RingConsumer::Next::datagram);
 }
 
 static void consumer__refuses_what_no_producer_writes(void **) {
@@ -275,6 +324,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(ring__empty_has_no_datagram),
     cmocka_unit_test(ring__reserved_is_not_yet_published),
     cmocka_unit_test(ring__commit_may_be_shorter_than_reserve),
+    cmocka_unit_test(ring__staged_is_visible_when_published),
+    cmocka_unit_test(ring__staged_is_not_held_back_for_long),
     cmocka_unit_test(ring__full_refuses_until_release),
     cmocka_unit_test(ring__holds_its_largest_datagram),
     cmocka_unit_test(ring__stale_bytes_are_no_records),

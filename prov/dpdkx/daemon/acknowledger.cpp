@@ -20,11 +20,7 @@ void Acknowledger::sent(std::uint32_t path, std::span<const std::byte> datagram)
   const auto header = wire::decode_header(datagram);
   if (!header || !(header->flags & wire::packet_flag::ack_block) || header->token != of.peer)
     return;
-  wire::AckBlock block;
-  if (!wire::decode_ack(datagram, block))
-    return;
-  of.block = block;
-  of.has_block = true;
+  of.has_block = wire::decode_ack(datagram, of.block); // a rank writes none that aren't whole
   of.checksums = header->flags & wire::packet_flag::checksummed;
 }
 
@@ -36,14 +32,17 @@ void Acknowledger::delivered(std::uint32_t path, std::span<const std::byte> in_r
 }
 
 void Acknowledger::read_up_to(std::uint64_t position, Time now) {
-  std::size_t read = 0;
-  while (!unread_.empty() && static_cast<std::int64_t>(position - unread_.front().end) >= 0) {
-    unread_.pop_front();
-    ++read;
-  }
-  if (read == 0)
+  looked_at_ = now;
+  const std::size_t before = first_;
+  while (first_ < unread_.size() && static_cast<std::int64_t>(position - unread_[first_].end) >= 0)
+    ++first_;
+  if (first_ == before)
     return;
-  considered_ = 0;
+  if (2 * first_ >= unread_.size()) {
+    unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+  considered_ = first_;
   absent_ = false;
   read_at_ = now;
 }

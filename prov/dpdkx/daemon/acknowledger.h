@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -35,12 +34,16 @@ public:
   // A datagram lies in its ring, in front of position `end`.
   void delivered(std::uint32_t path, std::span<const std::byte> in_ring, std::uint64_t end,
                  Time now);
-  // How far it has read.
+  // How far it has read. Its processor has that line, so it is to be asked for when looks() says
+  // so, not for each packet.
   void read_up_to(std::uint64_t position, Time now);
+  bool looks(Time now) const {
+    return first_ < unread_.size() && (now - looked_at_ >= after_ / 4 || due(now));
+  }
 
   bool pending() const { return considered_ < unread_.size(); } // there will be some
   bool due(Time now) const {
-    return pending() && (absent_ || now - std::max(unread_.front().at, read_at_) >= after_);
+    return pending() && (absent_ || now - std::max(unread_[first_].at, read_at_) >= after_);
   }
   // `send` is given the path and an acknowledgement, a whole datagram, for each path that has one
   // due; returns how many packets that acknowledges.
@@ -87,10 +90,10 @@ private:
   static std::span<const std::byte> write(Path &, std::byte *room);
 
   const Duration after_;
-  std::deque<Unread> unread_;
-  std::size_t considered_ = 0; // of unread_, from the front
+  std::vector<Unread> unread_; // from first_ on; what is in front of that, it has read
+  std::size_t first_ = 0, considered_ = 0;
   bool absent_ = false;
-  Time read_at_{}; // when it was last seen to have read
+  Time read_at_{}, looked_at_{}; // when it was last seen to have read; when that was looked at
   std::uint64_t absence_ = 0;
   std::vector<Path> paths_;
   std::vector<std::uint32_t> due_;

@@ -20,7 +20,7 @@ using link::daemon::WireOrigin;
 namespace {
 
 // In a row, before others have their turn.
-constexpr unsigned records_a_turn = 64, bursts_a_turn = 4, burst = 32, events_a_turn = 64;
+constexpr unsigned records_a_turn = 64;
 constexpr std::uint32_t no_path = UINT32_MAX;
 constexpr std::uint32_t max_record = link::daemon::max_record_overhead + net::max_mtu;
 
@@ -31,7 +31,7 @@ Attachment::Attachment(const Config &config, link::host::Segment &&segment, link
                        const link::daemon::Request &request, std::unique_ptr<link::Port> port,
                        Time now)
     : acknowledger_(config.acknowledge_after), process_(std::move(process)), port_(std::move(port)),
-      since_(now) {
+      max_datagram_(port_->traits().max_datagram), since_(now) {
   channel_.attach(std::move(segment), link::host::End::acceptor, request.start, max_record);
   channel_.socket = std::move(socket);
   status_.address = port_->address();
@@ -45,16 +45,40 @@ bool Attachment::turn(Time now) {
     bool busy = forward_out(records_a_turn);
     busy |= forward_events(now);
     busy |= forward_in(now);
-    if (std::exchange(dirty_, false))
-      channel_.wake_peer();
-    acknowledger_.read_up_to(channel_.tx.released(), now);
-    if (acknowledger_.due(now)) [[unlikely]]
-      acknowledge();
+    if (dirty_)
+      wake_rank(busy);
+    if (acknowledger_.looks(now)) [[unlikely]] {
+      acknowledger_.read_up_to(channel_.tx.released(), now);
+      if (acknowledger_.due(now))
+        acknowledge();
+    }
     return busy;
   } catch (const std::bad_alloc &) {
     malformed("more than there is memory for");
     return false;
   }
+}
+
+bool Attachment::take_in(Time now) {
+  try {
+    bool did = forward_events(now);
+    did |= forward_in(now);
+    if (dirty_)
+      wake_rank(false);
+    return did;
+  } catch (const std::bad_alloc &) {
+    malformed("more than there is memory for");
+    return true;
+  }
+}
+
+// A fence waits until the rank's processor has given the lines up that were written. While there is
+// traffic the next turn looks again anyway, and the fence is left to the first turn without.
+void Attachment::wake_rank(bool looks_again) {
+  if (looks_again)
+    return channel_.wake_if_asleep();
+  dirty_ = false;
+  channel_.wake_peer();
 }
 
 void Attachment::end() {
@@ -83,8 +107,12 @@ bool Attachment::forward_out(unsigned budget) {
   auto next = link::host::RingConsumer::Next::none;
   const std::byte *data;
   std::uint32_t len;
-  while (budget-- != 0 && held_ == nullptr && !broken() &&
-         (next = channel_.rx.next(data, len)) == link::host::RingConsumer::Next::datagram) {
+  unsigned taken = 0;
+  for (; taken < budget && held_ == nullptr && !broken() &&
+         (next = channel_.rx.next(data, len)) == link::host::RingConsumer::Next::datagram;
+       ++taken) {
+    if (many_ || taken != 0)
+      channel_.rx.fetch_ahead(taken == (many_ ? 0 : 1));
     if (take_record(data, len)) {
       did = true;
     } else {
@@ -96,6 +124,7 @@ bool Attachment::forward_out(unsigned budget) {
     malformed("a ring that no rank would leave so");
   if (!did)
     return false;
+  many_ = taken > 1;
   port_->flush();
   if (held_ == nullptr)
     channel_.rx.release();
@@ -143,7 +172,7 @@ Attachment::Path *Attachment::path_of(const RecordHeader &header) {
 
 bool Attachment::send(Path &path, const RecordHeader &header, const std::byte *data,
                       std::uint32_t len) {
-  if (len > port_->traits().max_datagram) {
+  if (len > max_datagram_) {
     malformed("a datagram that is larger than the device takes");
     return true;
   }
@@ -220,7 +249,7 @@ void Attachment::note_session(std::uint32_t number, const std::byte *data, std::
 
 void Attachment::reply(const std::byte *data, std::uint32_t len) {
   WireOrigin to;
-  if (!link::daemon::take(data, len, to) || len > port_->traits().max_datagram)
+  if (!link::daemon::take(data, len, to) || len > max_datagram_)
     return malformed("a reply that can't be");
   std::byte copy[net::max_mtu];
   std::memcpy(copy, data, len);
@@ -239,14 +268,15 @@ void Attachment::malformed(const char *what) {
 // --- to the rank ---
 
 bool Attachment::forward_in(Time now) {
-  link::RxDatagram datagrams[burst];
   bool did = false;
-  for (unsigned i = 0; i < bursts_a_turn; ++i) {
-    const unsigned n = port_->poll(datagrams, burst);
+  for (unsigned taken = 0; taken < datagrams_a_turn; taken += burst) {
+    const unsigned n = port_->poll(datagrams_, burst);
     for (unsigned k = 0; k < n; ++k)
-      dirty_ |= give(datagrams[k], now);
-    if (n != 0)
-      port_->release(datagrams, n);
+      dirty_ |= give(datagrams_[k], now);
+    if (n != 0) {
+      channel_.tx.publish();
+      port_->release(datagrams_, n);
+    }
     did |= n != 0;
     if (n < burst)
       break;
@@ -282,7 +312,7 @@ bool Attachment::give(const link::RxDatagram &datagram, Time now) {
   if (number == no_path)
     at = link::daemon::put(at, link::daemon::wire_origin(origin));
   std::memcpy(at, datagram.data, datagram.len);
-  channel_.tx.commit(extra + datagram.len);
+  channel_.tx.stage(extra + datagram.len);
   ++status_.to_rank.packets;
   status_.to_rank.bytes += datagram.len;
   if (number != no_path)
@@ -293,16 +323,15 @@ bool Attachment::give(const link::RxDatagram &datagram, Time now) {
 bool Attachment::forward_events(Time now) {
   if (!untold_.empty())
     send_untold();
-  link::PathEvent events[events_a_turn];
-  const unsigned n = port_->poll_events(events, events_a_turn, now);
+  const unsigned n = port_->poll_events(events_, events_at_once, now);
   for (unsigned i = 0; i < n; ++i) {
-    const auto port_path = static_cast<std::uint32_t>(events[i].path);
+    const auto port_path = static_cast<std::uint32_t>(events_[i].path);
     const std::uint32_t number =
         port_path < by_port_path_.size() ? by_port_path_[port_path] : no_path;
     if (number == no_path)
       continue;
-    tell(number, events[i].kind, events[i].error);
-    if (events[i].kind == link::PathEventKind::up)
+    tell(number, events_[i].kind, events_[i].error);
+    if (events_[i].kind == link::PathEventKind::up)
       paths_[number].up = true;
     else
       close(number);

@@ -21,6 +21,8 @@ class Attachment {
 public:
   // Paths of one endpoint.
   static constexpr std::uint32_t max_paths = 1u << 17;
+  // From the device, before others have their turn.
+  static constexpr unsigned datagrams_a_turn = 256;
 
   Attachment(const Config &, link::host::Segment &&, link::host::Fd socket, link::host::Fd process,
              const link::host::Peer &who, const link::daemon::Request &,
@@ -28,6 +30,8 @@ public:
 
   // What has come from either side goes to the other. True: something did.
   bool turn(Time now);
+  // The device's side of that alone, while the rank's is armed.
+  bool take_in(Time now);
   // The rank is gone, or has been thrown out; what it had sent before is sent.
   void end();
   bool broken() const { return fault_ != nullptr; }
@@ -72,21 +76,29 @@ private:
   bool forward_events(Time now);
   void tell(std::uint32_t number, link::PathEventKind, int error);
   void send_untold();
+  void wake_rank(bool looks_again);
   void acknowledge();
 
   Acknowledger acknowledger_;
   link::daemon::Channel channel_;
   link::host::Fd process_;
   std::unique_ptr<link::Port> port_;
+  const std::uint32_t max_datagram_; // of the port
   const Time since_;
 
   std::vector<Path> paths_;                 // by the rank's number
   std::vector<std::uint32_t> by_port_path_; // the rank's number, by the port's
   std::uint32_t open_paths_ = 0;
 
+  bool many_ = false; // records lay there, the last time
+
   // A record for which there is no room now.
   const std::byte *held_ = nullptr;
   std::uint32_t held_len_ = 0;
+
+  static constexpr unsigned burst = 32, events_at_once = 16;
+  link::RxDatagram datagrams_[burst]; // here, as making so many costs more than a turn in vain
+  link::PathEvent events_[events_at_once];
 
   // Events that found no room in the ring.
   struct Untold {

@@ -6,16 +6,15 @@
 namespace dpdkx::daemon {
 
 bool CheckPort::turn(Time now) {
-  link::RxDatagram burst[16];
-  const unsigned n = port_->poll(burst, std::size(burst));
+  const unsigned n = port_->poll(burst_, std::size(burst_));
   for (unsigned i = 0; i < n; ++i)
-    take(burst[i], now);
+    take(burst_[i], now);
   if (n != 0) {
-    port_->release(burst, n);
+    port_->release(burst_, n);
     port_->flush();
   }
-  link::PathEvent events[4]; // it opens no path; but a device's timers run by this
-  (void)port_->poll_events(events, std::size(events), now);
+  link::PathEvent event; // it opens no path; but a device's timers run by this
+  (void)port_->poll_events(&event, 1, now);
   return n != 0;
 }
 

@@ -35,8 +35,8 @@ struct Config {
   std::uint32_t max_ring = 16u << 20; // bytes of shared memory each way that an endpoint may bring
 
   // The forwarding thread: its processor, -1: any; and how long it polls in vain before it sleeps,
-  // where every device can wake it. Devices that can't are looked at every `blind_poll`,
-  // and less often when nothing has come for a while.
+  // where every device can wake it. Devices that can't are looked at every `blind_poll`, and up to
+  // twenty times less often the longer nothing has come.
   int processor = -1;
   Duration sleep_after = std::chrono::milliseconds(10);
   Duration blind_poll = std::chrono::microseconds(200);

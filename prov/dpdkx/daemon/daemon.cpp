@@ -24,9 +24,9 @@ constexpr Duration look_every = std::chrono::milliseconds(1);
 // Devices have timers of their own (address resolution) that nothing wakes for.
 constexpr Duration longest_sleep = std::chrono::milliseconds(100);
 
-// After so long without traffic, devices that can't wake it are looked at less often.
-constexpr Duration calm_after = std::chrono::milliseconds(200);
-constexpr int calm_factor = 5;
+// Devices that can't wake it are looked at after a hundredth of the time for which nothing has
+// come, but no more rarely than this times blind_poll.
+constexpr int calm_share = 100, calm_factor = 20;
 
 constexpr std::uint16_t first_free_port = 1024; // others than root may have it, as of the kernel's
 
@@ -118,10 +118,19 @@ int Daemon::open_check_port(DeviceSlot &slot, std::string &error) {
     log(LogLevel::warn, [&] { return error + "; dpdkx-check is not answered here"; });
     return 0;
   }
-  if (const int fd = port->wait_fd(); fd >= 0)
-    watch(sleep_epoll_, fd, 0);
+  wait_on(slot, *port);
   slot.check_port = std::make_unique<CheckPort>(std::move(port));
   return 0;
+}
+
+void Daemon::wait_on(DeviceSlot &slot, link::Port &port) {
+  if (slot.device->collects()) {
+    if (slot.waiter != nullptr)
+      return;
+    slot.waiter = &port;
+  }
+  if (const int fd = port.wait_fd(); fd >= 0)
+    watch(sleep_epoll_, fd, 0);
 }
 
 // --- ranks ---
@@ -199,8 +208,7 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
     error = std::string("it can't be watched: ") + std::strerror(-rc);
     return rc; // and with it go the descriptors
   }
-  if (const int fd = attachment->port().wait_fd(); fd >= 0)
-    watch(sleep_epoll_, fd, 0);
+  wait_on(slot, attachment->port());
   log(LogLevel::info, [&] {
     return to_string(attachment->address()) + ": process " + std::to_string(attachment->pid()) +
            " of user " + std::to_string(attachment->user()) + " is attached";
@@ -258,13 +266,18 @@ bool Daemon::has_closed(Attachment &attachment) {
 
 void Daemon::end_gone() {
   for (const Attachment *gone : gone_)
-    for (DeviceSlot &slot : devices_)
+    for (DeviceSlot &slot : devices_) {
       std::erase_if(slot.attachments, [&](const std::unique_ptr<Attachment> &attachment) {
         if (attachment.get() != gone)
           return false;
         end(*attachment);
+        if (slot.waiter == &attachment->port())
+          slot.waiter = nullptr;
         return true;
       });
+      if (slot.device->collects() && slot.waiter == nullptr && !slot.attachments.empty())
+        wait_on(slot, slot.attachments.front()->port());
+    }
   gone_.clear();
 }
 
@@ -296,6 +309,8 @@ bool Daemon::turn(Time now) {
   ++turns_;
   bool did = false;
   for (DeviceSlot &slot : devices_) {
+    if (slot.device->collects())
+      slot.device->collect(Attachment::datagrams_a_turn);
     if (slot.check_port)
       did |= slot.check_port->turn(now);
     for (const auto &attachment : slot.attachments) {
@@ -370,50 +385,88 @@ void Daemon::stay_on(int processor) {
 
 // --- sleep ---
 
+template <class Each> void Daemon::DeviceSlot::ports(Each &&each) const {
+  if (device->collects()) {
+    if (waiter != nullptr)
+      each(*waiter);
+    return;
+  }
+  if (check_port)
+    each(check_port->port());
+  for (const auto &attachment : attachments)
+    each(attachment->port());
+}
+
+// The ranks wake it all the time. So a look at devices that can't leaves them alone, and it sleeps
+// on if nothing has come.
 void Daemon::sleep(Time now) {
-  bool blind = false;
-  if (arm_all(blind)) {
-    const Duration patience =
-        now - busy_at_ < calm_after ? config_.blind_poll : calm_factor * config_.blind_poll;
-    const Duration limit = blind ? patience : longest_sleep;
-    const timespec timeout = to_timespec(server_.busy() ? std::min(limit, look_every) : limit);
-    pollfd wait{sleep_epoll_.get(), POLLIN, 0};
-    const int ready = ppoll(&wait, 1, &timeout, nullptr);
-    ++sleeps_;
-    if (ready > 0)
-      busy_at_ = SystemClock::instance().now(); // polls for a while
+  Unwatched unwatched;
+  if (arm_all(unwatched)) {
+    const Time end = now + (server_.busy() ? look_every : longest_sleep);
+    int ready = 0;
+    bool did = false;
+    do {
+      const bool blind = unwatched.device || unwatched.room;
+      const Time until = blind ? std::min(end, now + blind_pause(now)) : end;
+      const timespec timeout = to_timespec(std::max(until - now, Duration::zero()));
+      pollfd wait{sleep_epoll_.get(), POLLIN, 0};
+      ready = ppoll(&wait, 1, &timeout, nullptr);
+      ++sleeps_;
+      now = SystemClock::instance().now();
+      did = ready == 0 && unwatched.device && look_at_devices(now);
+    } while (ready == 0 && !did && !unwatched.room && now < end);
+    if (ready > 0 || did)
+      busy_at_ = now; // polls for a while
   }
   disarm_all();
   look(SystemClock::instance().now());
 }
 
-// `blind`: something may be to do of which nobody tells.
-bool Daemon::arm_all(bool &blind) {
+Duration Daemon::blind_pause(Time now) const {
+  return std::clamp((now - busy_at_) / calm_share, config_.blind_poll,
+                    calm_factor * config_.blind_poll);
+}
+
+// At those that can't wake it; true: something had come.
+bool Daemon::look_at_devices(Time now) {
+  bool did = false;
   for (const DeviceSlot &slot : devices_) {
-    if (slot.check_port) {
-      const bool wakes = slot.check_port->port().wait_fd() >= 0;
-      blind |= !wakes;
-      if (wakes && !slot.check_port->port().arm())
-        return false;
-    }
-    for (const auto &attachment : slot.attachments) {
-      const bool wakes = attachment->port().wait_fd() >= 0;
-      blind |= !wakes || attachment->waits_for_room();
-      if (!attachment->arm() || (wakes && !attachment->port().arm()))
-        return false;
-    }
+    bool wakes = true;
+    slot.ports([&](link::Port &port) { wakes = wakes && port.wait_fd() >= 0; });
+    if (wakes)
+      continue;
+    if (slot.device->collects())
+      slot.device->collect(Attachment::datagrams_a_turn);
+    if (slot.check_port)
+      did |= slot.check_port->turn(now);
+    for (const auto &attachment : slot.attachments)
+      did |= attachment->take_in(now);
   }
-  return !stopping_.load(std::memory_order_relaxed);
+  return did;
+}
+
+bool Daemon::arm_all(Unwatched &unwatched) {
+  bool armed = true;
+  for (const DeviceSlot &slot : devices_) {
+    for (const auto &attachment : slot.attachments) {
+      unwatched.room |= attachment->waits_for_room();
+      if (!attachment->arm())
+        return false;
+    }
+    slot.ports([&](link::Port &port) {
+      const bool wakes = port.wait_fd() >= 0;
+      unwatched.device |= !wakes;
+      armed = armed && (!wakes || port.arm());
+    });
+  }
+  return armed && !stopping_.load(std::memory_order_relaxed);
 }
 
 void Daemon::disarm_all() {
   for (const DeviceSlot &slot : devices_) {
-    if (slot.check_port)
-      slot.check_port->port().disarm();
-    for (const auto &attachment : slot.attachments) {
+    for (const auto &attachment : slot.attachments)
       attachment->disarm();
-      attachment->port().disarm();
-    }
+    slot.ports([](link::Port &port) { port.disarm(); });
   }
 }
 

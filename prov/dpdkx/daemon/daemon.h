@@ -51,6 +51,9 @@ private:
     std::shared_ptr<link::Device> device;
     std::vector<std::unique_ptr<Attachment>> attachments;
     std::unique_ptr<CheckPort> check_port; // null: none is wanted
+    link::Port *waiter = nullptr; // whose wait_fd() stands for all, where the device collects
+
+    template <class Each> void ports(Each &&) const; // that are to be waited on
   };
 
   Daemon(const Config &, Surroundings);
@@ -65,9 +68,16 @@ private:
   bool has_closed(Attachment &);
   void end_gone();
   void end(Attachment &);
+  void wait_on(DeviceSlot &, link::Port &);
   void sleep(Time now);
-  bool arm_all(bool &blind);
+  struct Unwatched {
+    bool device = false; // one can't wake
+    bool room = false;   // is waited for: at a device, or in a rank's ring
+  };
+  bool arm_all(Unwatched &);
   void disarm_all();
+  Duration blind_pause(Time now) const;
+  bool look_at_devices(Time now);
   static bool watch(const link::host::Fd &epoll, int fd, std::uint64_t tag);
   void take_reload();
   void stay_on(int processor);

@@ -30,8 +30,9 @@ private:
 int open_device(const DeviceConfig &device, std::shared_ptr<link::Device> &out,
                 std::string &error) {
   const link::EthdevModule *const module = load_module(error);
-  return module != nullptr ? module->open_device(device.request, device.options, out, error)
-                           : -ENODEV;
+  link::DeviceOptions options = device.options;
+  options.collected = true; // by the thread that forwards
+  return module != nullptr ? module->open_device(device.request, options, out, error) : -ENODEV;
 }
 
 // Who starts it can wait for the line.

@@ -35,6 +35,11 @@ struct Channel {
   // After records were committed.
   void wake_peer() {
     host::full_fence();
+    wake_if_asleep();
+  }
+  // Without a fence: it may not see the records yet, and go to sleep just now. So there is to be
+  // another look, at last wake_peer().
+  void wake_if_asleep() {
     auto asleep = static_cast<std::uint32_t>(host::Sleep::asleep);
     if (host::load_relaxed(peer_sleep) != asleep) [[likely]]
       return;

@@ -119,6 +119,7 @@ bool DaemonPort::send_notice(const Notice &notice) {
   else if (notice.kind == RecordKind::session)
     put(at, about.session);
   end_record(body);
+  channel_.tx.publish();
   return true;
 }
 
@@ -129,6 +130,7 @@ std::byte *DaemonPort::begin_record(RecordKind kind, PathId id, std::uint16_t ge
   std::byte *const at =
       channel_.tx.reserve(static_cast<std::uint32_t>(sizeof(RecordHeader)) + body);
   if (at == nullptr) [[unlikely]] {
+    channel_.tx.publish(); // who sends until there is no room need not flush to get some
     if (channel_.tx.corrupt())
       lose("it has written over the head of a ring");
     return nullptr;
@@ -138,7 +140,7 @@ std::byte *DaemonPort::begin_record(RecordKind kind, PathId id, std::uint16_t ge
 }
 
 void DaemonPort::end_record(std::uint32_t body) {
-  channel_.tx.commit(static_cast<std::uint32_t>(sizeof(RecordHeader)) + body);
+  channel_.tx.stage(static_cast<std::uint32_t>(sizeof(RecordHeader)) + body);
   dirty_ = true;
 }
 
@@ -171,8 +173,10 @@ void DaemonPort::flush() {
     return;
   if (!notices_.empty())
     send_notices();
-  if (std::exchange(dirty_, false))
+  if (std::exchange(dirty_, false)) {
+    channel_.tx.publish();
     channel_.wake_peer();
+  }
 }
 
 void DaemonPort::reply(const RxDatagram &to, std::span<const std::byte> bytes) {

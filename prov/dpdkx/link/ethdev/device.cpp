@@ -281,20 +281,42 @@ unsigned EthdevDevice::receive(EthdevPort &port, rte_mbuf **out, unsigned max) {
   unsigned n = 0;
   while (n < max && !port.inbox_.empty())
     out[n++] = port.inbox_.pop();
-  if (n == max || !usable())
+  if (collected_ || n == max || !usable())
     return n;
-  rota_.round(port.queue_, max - n, [&](std::uint16_t queue, unsigned most) {
-    rte_mbuf *packets[Nic::burst];
-    const unsigned received = nic_.receive(queue, packets, most);
-    for (unsigned i = 0; i < received; ++i)
-      dispatch(packets[i], port, out, n);
-    taken_[queue] += received;
-    return received;
-  });
+  rota_.round(port.queue_, max - n,
+              [&](std::uint16_t queue, unsigned most) { return take(queue, most, &port, out, n); });
   return n;
 }
 
-void EthdevDevice::dispatch(rte_mbuf *packet, EthdevPort &poller, rte_mbuf **out, unsigned &n) {
+// Queues with a rule have no share of their own here: which port's would it be? Each queue has a
+// burst at a time, and its turn goes on with the next call.
+void EthdevDevice::collect(unsigned max) {
+  std::lock_guard lock(receive_lock_);
+  unsigned taken = 0, before = 0, none = 0;
+  do {
+    before = taken;
+    if (!usable())
+      break;
+    rota_.round(QueueRota::no_queue, std::min(max - taken, Nic::burst),
+                [&](std::uint16_t queue, unsigned most) {
+                  const unsigned received = take(queue, most, nullptr, nullptr, none);
+                  taken += received;
+                  return received;
+                });
+  } while (taken - before == Nic::burst && taken < max);
+}
+
+unsigned EthdevDevice::take(std::uint16_t queue, unsigned max, EthdevPort *poller, rte_mbuf **out,
+                            unsigned &n) {
+  rte_mbuf *packets[Nic::burst];
+  const unsigned received = nic_.receive(queue, packets, max);
+  for (unsigned i = 0; i < received; ++i)
+    dispatch(packets[i], poller, out, n);
+  taken_[queue] += received;
+  return received;
+}
+
+void EthdevDevice::dispatch(rte_mbuf *packet, EthdevPort *poller, rte_mbuf **out, unsigned &n) {
   auto ip_checksum = packet->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
   auto udp_checksum = packet->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
   if (packet->next != nullptr || ip_checksum == RTE_MBUF_F_RX_IP_CKSUM_BAD ||
@@ -315,7 +337,7 @@ void EthdevDevice::dispatch(rte_mbuf *packet, EthdevPort &poller, rte_mbuf **out
     return drop(packet, net::Drop::other_port);
   ++ours_;
   strip(packet, frame.payload_len);
-  if (port == &poller)
+  if (port == poller)
     out[n++] = packet;
   else
     hand_on(packet, *port);
@@ -329,12 +351,12 @@ void EthdevDevice::strip(rte_mbuf *packet, std::uint16_t payload) const {
 }
 
 // A copy for each member but the last.
-void EthdevDevice::dispatch_to_group(rte_mbuf *packet, EthdevPort &poller, rte_mbuf **out,
+void EthdevDevice::dispatch_to_group(rte_mbuf *packet, EthdevPort *poller, rte_mbuf **out,
                                      unsigned &n) {
   EthdevPort *last = nullptr;
   const auto give = [&](rte_mbuf *one, EthdevPort &to) {
     strip(one, parsed_.payload_len);
-    if (&to == &poller)
+    if (&to == poller)
       out[n++] = one;
     else
       hand_on(one, to);

@@ -29,7 +29,9 @@ class EthdevPort;
 
 class EthdevDevice final : public Device, public std::enable_shared_from_this<EthdevDevice> {
 public:
-  EthdevDevice() = default;
+  // `collected`: as DeviceOptions says; nobody is locked out then.
+  explicit EthdevDevice(bool collected)
+      : receive_lock_(!collected), transmit_lock_(!collected), collected_(collected) {}
   ~EthdevDevice() override;
 
   // What can be said without DPDK, which is not started for a device that isn't there.
@@ -41,6 +43,8 @@ public:
   const DeviceInfo &info() const override { return info_; }
   int open_port(const Address &wanted, const PortOptions &, std::unique_ptr<Port> &,
                 std::string &error) override;
+  bool collects() const override { return collected_; }
+  void collect(unsigned max) override;
   std::vector<DeviceQueue> queues() const override;
   std::vector<std::pair<std::string, std::uint64_t>> statistics() const override;
 
@@ -50,8 +54,8 @@ public:
   Nic &nic() { return nic_; }
   bool kernel_has_address() const { return description_.kernel_has_address; }
 
-  // Takes frames from the device; up to `max` that are `port`'s go to `out`,
-  // the others to their ports' inboxes.
+  // Takes frames from the device, unless they are collected; up to `max` that are `port`'s go to
+  // `out`, the others to their ports' inboxes.
   unsigned receive(EthdevPort &port, rte_mbuf **out, unsigned max);
   // Returns how many were taken; the others stay the caller's.
   unsigned transmit(rte_mbuf **packets, unsigned n);
@@ -97,8 +101,10 @@ private:
   void look_at_queues_in_use();
   void keep_from_kernel(EthdevPort &);
   [[gnu::cold]] void start_filter();
-  void dispatch(rte_mbuf *, EthdevPort &poller, rte_mbuf **out, unsigned &n);
-  [[gnu::cold]] void dispatch_to_group(rte_mbuf *, EthdevPort &poller, rte_mbuf **out, unsigned &n);
+  // What is for `poller`, which may be null, goes to `out`.
+  unsigned take(std::uint16_t queue, unsigned max, EthdevPort *poller, rte_mbuf **out, unsigned &n);
+  void dispatch(rte_mbuf *, EthdevPort *poller, rte_mbuf **out, unsigned &n);
+  [[gnu::cold]] void dispatch_to_group(rte_mbuf *, EthdevPort *poller, rte_mbuf **out, unsigned &n);
   void hand_on(rte_mbuf *, EthdevPort &to);
   void strip(rte_mbuf *, std::uint16_t payload) const;
   [[gnu::cold]] void drop(rte_mbuf *, net::Drop);
@@ -151,6 +157,7 @@ private:
   std::atomic<Time::rep> next_tick_{Time::min().time_since_epoch().count()};
 
   BurstLock transmit_lock_;
+  const bool collected_;
 };
 
 } // namespace dpdkx::link

@@ -73,7 +73,7 @@ int open_device_locked(const DeviceRequest &request, const DeviceOptions &option
     out = std::move(device);
     return 0;
   }
-  device.reset(new EthdevDevice, Close{identity});
+  device.reset(new EthdevDevice(options.collected), Close{identity});
   if (int rc = device->describe(request, options, error))
     return rc;
   if (int rc = start_eal(options, request.spec, error))

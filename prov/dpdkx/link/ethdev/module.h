@@ -53,6 +53,9 @@ struct DeviceOptions {
   std::uint8_t dscp = 0;         // 0-63; ports may have another
   Duration resolve_timeout = std::chrono::seconds(10); // then a path has failed
   std::vector<net::FixedNeighbour> neighbours{};
+  // One thread alone calls the device and its ports, and takes in for all of them by
+  // Device::collect().
+  bool collected = false;
 };
 
 // One entry of FI_DPDKX_DEVICE with what FI_DPDKX_ADDR has for it.
@@ -109,6 +112,13 @@ public:
   virtual int open_port(const Address &wanted, const PortOptions &, std::unique_ptr<Port> &,
                         std::string &error) = 0;
 
+  // Whether it was opened as `collected`, and can be. Then collect() deals up to `max` frames to
+  // the ports, which poll nothing else: each has room for 512 that nobody has polled. Any port's
+  // wait_fd() stands for all of them: arm() looks at the device, and the others have been polled
+  // until nothing was left.
+  virtual bool collects() const { return false; }
+  virtual void collect(unsigned max) { (void)max; }
+
   virtual std::vector<DeviceQueue> queues() const { return {}; }
 
   // What the driver counts (its xstats), and what was dropped here and why.
@@ -117,7 +127,7 @@ public:
 };
 
 struct EthdevModule {
-  static constexpr std::uint32_t current_abi = 4;
+  static constexpr std::uint32_t current_abi = 5;
   static constexpr const char *symbol = "dpdkx_ethdev_module";
 
   std::uint32_t abi;

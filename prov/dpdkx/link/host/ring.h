@@ -29,6 +29,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 
 namespace dpdkx::link::host {
 
@@ -62,6 +64,10 @@ struct RingMemory {
 
 class RingProducer {
 public:
+  // Of staged datagrams, until they become visible all the same: the consumer is to begin with
+  // them.
+  static constexpr std::uint32_t most_staged = 32 * cache_line;
+
   RingProducer() = default;
   RingProducer(const RingMemory &memory, std::uint64_t start)
       : memory_(memory), position_(start), head_(start) {}
@@ -78,18 +84,34 @@ public:
 
   // Fastest if `len` is what was reserved.
   void commit(std::uint32_t len) {
-    const std::uint32_t step = record_bytes(len);
-    if (step < written_ || step >= cleared_) {
-      clear(position_ + step);
-      cleared_ = step + cache_line;
-    }
+    clear_behind(len);
     tsan_release(memory_.channel);
     store_release(word(position_), publish_word(position_, len));
-    position_ += step;
-    cleared_ -= step;
-    written_ = 0;
-    for (; cleared_ < bytes_ahead; cleared_ += cache_line)
-      clear(position_ + cleared_);
+    advance(len);
+    clear_ahead();
+  }
+
+  // The same, but it need not become visible before publish(). A consumer that waits reads the next
+  // word all the time, and so takes the line away from the producer. Of many datagrams that line is
+  // the first's alone: its word is written last, and makes all of them visible.
+  void stage(std::uint32_t len) {
+    clear_behind(len);
+    if (staged_ == 0) {
+      staged_at_ = position_;
+      staged_ = publish_word(position_, len);
+    } else {
+      store_relaxed(word(position_), publish_word(position_, len));
+    }
+    advance(len);
+    if (position_ - staged_at_ >= most_staged)
+      publish();
+  }
+  void publish() {
+    if (staged_ == 0)
+      return;
+    tsan_release(memory_.channel);
+    store_release(word(staged_at_), std::exchange(staged_, std::uint64_t{0}));
+    clear_ahead(); // now: what is written before the word holds it up
   }
 
   // How far the consumer has released. Reads its head.
@@ -113,6 +135,23 @@ private:
   bool fits(std::uint32_t len) const {
     return position_ - head_ + record_bytes(len) + bytes_ahead <= memory_.size;
   }
+  void clear_behind(std::uint32_t len) {
+    const std::uint32_t step = record_bytes(len);
+    if (step < written_ || step >= cleared_) {
+      clear(position_ + step);
+      cleared_ = step + cache_line;
+    }
+  }
+  void advance(std::uint32_t len) {
+    const std::uint32_t step = record_bytes(len);
+    position_ += step;
+    cleared_ -= step;
+    written_ = 0;
+  }
+  void clear_ahead() {
+    for (; cleared_ < bytes_ahead; cleared_ += cache_line)
+      clear(position_ + cleared_);
+  }
   void clear(std::uint64_t position) const { store_relaxed(word(position), std::uint64_t{0}); }
   bool refresh_head() {
     const std::uint64_t head = load_acquire(memory_.head);
@@ -132,6 +171,8 @@ private:
   RingMemory memory_;
   std::uint64_t position_ = 0; // of the next record
   std::uint64_t head_ = 0;     // as last read
+  // The word that makes what is staged visible, and its place; 0: nothing is.
+  std::uint64_t staged_ = 0, staged_at_ = 0;
   // Counted from position_: lines that begin with 0, of which room that was
   // reserved has since taken
   std::uint32_t cleared_ = cache_line, written_ = 0;
@@ -171,6 +212,16 @@ public:
     return Next::datagram;
   }
 
+  // For who takes many in a row: what lies behind the last comes over while that is being read.
+  // Each word is found by the length of the one before, so else one line would wait for the other.
+  // Lines that the producer is just about to write it loses by this, hence not for a single one.
+  void fetch_ahead(bool anew) {
+    if (anew || fetched_ - position_ > fetch_bytes)
+      fetched_ = position_;
+    for (; fetched_ - position_ < fetch_bytes; fetched_ += cache_line)
+      __builtin_prefetch(at(fetched_));
+  }
+
   // Gives the room of all datagrams so far back to the producer.
   void release() {
     head_ = position_;
@@ -186,6 +237,8 @@ public:
   bool released() const { return head_ == position_; }
 
 private:
+  static constexpr std::uint32_t fetch_bytes = 8 * cache_line;
+
   const std::byte *at(std::uint64_t position) const {
     return memory_.bytes + (position & (memory_.size - 1));
   }
@@ -196,6 +249,7 @@ private:
   RingMemory memory_;
   std::uint64_t position_ = 0; // of the next record
   std::uint64_t head_ = 0;     // as last published
+  std::uint64_t fetched_ = 0;  // how far ahead
   std::uint32_t max_datagram_ = 0;
 };
 
