@@ -200,18 +200,14 @@ ssize_t Messenger::enqueue(Peer &p, const SendRequest &r) {
 
 // Puts the operation where it waits for its end, or ends it.
 void Messenger::sent(Peer &p, TxOp &op) {
-  if (!op.needs_no_receive() && ends_when_handed_over(p, op.flags)) {
-    end(op, 0);
-    return;
-  }
-  if (op.untold() && p.lossless) {
+  const bool may_fail = op.needs_no_receive() && !op.untold(); // at the peer, which tells
+  if (op.untold() ? p.lossless : !may_fail && ends_when_handed_over(p, op.flags)) {
     end(op, 0);
     return;
   }
   op.stage = TxStage::waiting;
   Traffic &t = *p.traffic;
-  if ((op.needs_no_receive() && !op.untold()) ||
-      (op.flags & FI_DELIVERY_COMPLETE)) { // a write may yet fail
+  if (may_fail || (op.flags & FI_DELIVERY_COMPLETE)) {
     t.awaiting_processed.push_back(&op);
     outlet_.await_told(p);
   } else {

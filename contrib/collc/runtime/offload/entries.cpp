@@ -21,11 +21,10 @@ offload_runner::~offload_runner() = default;
 
 // The last of a tank's works, which takes back what has come. The runtime does that when it finds
 // the tank full, and spares a message to itself.
-bool offload_runner::empties(const collc_work &w) const {
-  const auto own = std::ranges::find(plan_.tanks(), w.trigger.path,
-                                     [](const collc_tank &k) { return k.counter.path; });
-  return w.operation == COLLC_REMOTE_CNTR_ADD && w.peer == transport_.rank() && own->emptied != 0 &&
-         w.target.path == w.trigger.path && w.threshold == own->full && w.value == 0 - own->full;
+bool offload_runner::empties(const collc_work &w) {
+  const std::uint64_t full = tank_of(w.trigger.path).full;
+  return w.operation == COLLC_REMOTE_CNTR_ADD && w.peer == transport_.rank() &&
+         w.target.path == w.trigger.path && w.threshold == full && w.value == 0 - full;
 }
 
 void offload_runner::open_tanks() {

@@ -107,7 +107,7 @@ private:
   void move(entries &, const collc_work &, const std::vector<runner_names> &all, unsigned parity);
   entry &put(entries &, const collc_work &, unsigned parity);
   tank &tank_of(std::int64_t path);
-  [[nodiscard]] bool empties(const collc_work &) const;
+  [[nodiscard]] bool empties(const collc_work &);
   void queue();
   [[nodiscard]] std::uint64_t ended() const noexcept;
   void check_errors() const;

@@ -128,7 +128,7 @@ private:
 
   // HostOptions::calm_polls; see wait.cpp.
   bool senders_fence_ = false;
-  Time all_fence_at_{}; // for sure; 0: they do, or nobody has asked for it
+  Time all_fence_at_{}; // from then on for sure
   std::uint32_t polls_awake_ = 0, calm_polls_;
 
   // Of these and of events_, add_path() makes room for all paths: what comes later can't fail.

@@ -62,10 +62,7 @@ bool HostPort::all_senders_fence() {
     all_fence_at_ = SystemClock::instance().now() + a_while;
     return false;
   }
-  if (all_fence_at_ != Time{} && SystemClock::instance().now() < all_fence_at_)
-    return false;
-  all_fence_at_ = {};
-  return true;
+  return SystemClock::instance().now() >= all_fence_at_;
 }
 
 // A fence makes a sender wait for the line that it has just written, each time. So who polls on and
