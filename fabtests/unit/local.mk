@@ -20,9 +20,14 @@ include fabtests/unit/daemon/local.mk
 include fabtests/unit/collc/local.mk
 include fabtests/unit/collc_rt/local.mk
 
-unit_common = fabtests/unit/unit.h fabtests/unit/main.cpp
+unit_common = fabtests/unit/unit.h fabtests/unit/property.h fabtests/unit/main.cpp
 unit_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/fabtests $(CMOCKA_CFLAGS)
-unit_libs = $(CMOCKA_LIBS) -lrapidcheck
+unit_libs = fabtests/unit/libproperty.la $(CMOCKA_LIBS) -lrapidcheck
+
+# Compiled once for all of them.
+check_LTLIBRARIES += fabtests/unit/libproperty.la
+fabtests_unit_libproperty_la_SOURCES = fabtests/unit/property.cpp fabtests/unit/property.h
+fabtests_unit_libproperty_la_CPPFLAGS = $(unit_cppflags)
 
 unit_programs = \
 	fabtests/unit/test_base \

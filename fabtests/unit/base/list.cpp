@@ -2,9 +2,9 @@
 #include "dpdkx/base/list.h"
 
 #include <algorithm>
-#include <rapidcheck.h>
 #include <vector>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx;
@@ -29,7 +29,7 @@ std::vector<int> numbers(const Items &list) {
 }
 
 void list__is_a_vector(void **) {
-  assert_true(rc::check("list is a vector", [] {
+  assert_true(unit::holds("list is a vector", [] {
     std::vector<Item> items(20);
     for (int i = 0; i < 20; ++i)
       items[static_cast<std::size_t>(i)].number = i;

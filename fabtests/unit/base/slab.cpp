@@ -2,9 +2,9 @@
 #include "dpdkx/base/slab.h"
 
 #include <map>
-#include <rapidcheck.h>
 #include <set>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx;
@@ -16,7 +16,7 @@ struct Item : SlabItem {
 };
 
 void name__finds_its_object_while_it_is_taken(void **) {
-  assert_true(rc::check("name finds its object while it is taken", [] {
+  assert_true(unit::holds("name finds its object while it is taken", [] {
     Slab<Item> slab(200);
     std::map<std::uint64_t, Item *> taken;
     std::set<std::uint64_t> given;

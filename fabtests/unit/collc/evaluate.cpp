@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "collc/ir/evaluate.h"
-
-#include <rapidcheck.h>
+#include "unit/property.h"
 
 #include "unit/collc/compiled.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "collc/check/memory.h"
-
-#include <rapidcheck.h>
+#include "unit/property.h"
 
 #include "unit/collc/compiled.h"
 
@@ -33,7 +32,7 @@ static void memory__combines_what_both_have(void **) {
 
 // As bytes have it.
 static void memory__is_as_an_array_of_bytes(void **) {
-  assert_true(rc::check("any writes", [] {
+  assert_true(unit::holds("any writes", [] {
     constexpr std::uint64_t size = 24;
     memory m[2] = {memory(size), memory(size)};
     std::vector<std::vector<std::int64_t>> bytes(2, std::vector<std::int64_t>(size));

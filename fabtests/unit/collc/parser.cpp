@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "collc/lang/parser.h"
+#include "unit/property.h"
 
 #include "collc/ir/expand.h"
-
-#include <rapidcheck.h>
 
 #include "unit/collc/compiled.h"
 
@@ -93,7 +92,7 @@ static void parser__nesting_has_an_end(void **) {
 
 // Texts that are nearly right: a built-in one with a token left out, repeated or exchanged.
 static void parser__any_text_is_read_or_refused(void **) {
-  assert_true(rc::check("an algorithm or an error with a place", [] {
+  assert_true(unit::holds("an algorithm or an error with a place", [] {
     const auto all = builtins();
     std::string t(all[*rc::gen::inRange<std::size_t>(0, all.size())].text);
     const int changes = *rc::gen::inRange(1, 4);

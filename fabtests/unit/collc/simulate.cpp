@@ -2,13 +2,13 @@
 //
 // Times that can be worked out by hand, and the model told once more in a plain way.
 #include "collc/simulate/simulate.h"
+#include "unit/property.h"
 
 #include "collc/report/simulation.h"
 
 #include <bit>
 
 #include <nlohmann/json.hpp>
-#include <rapidcheck.h>
 
 #include "unit/collc/slow_simulation.h"
 
@@ -283,7 +283,7 @@ static void simulate__loops_of_ranks_that_are_not_alike(void **) {
 }
 
 static void simulate__is_as_the_plain_model_says(void **) {
-  assert_true(rc::check("random texts", [] {
+  assert_true(unit::holds("random texts", [] {
     const int ranks = *rc::gen::inRange(2, 8);
     const std::string text = random_text(ranks);
     RC_LOG(text);
@@ -301,7 +301,7 @@ static void simulate__is_as_the_plain_model_says(void **) {
 }
 
 static void simulate__built_in_is_as_the_plain_model_says(void **) {
-  assert_true(rc::check("built in", [] {
+  assert_true(unit::holds("built in", [] {
     const auto all = builtins();
     const auto &b = all[*rc::gen::inRange<std::size_t>(0, all.size())];
     const int ranks = *rc::gen::inRange(1, 14);

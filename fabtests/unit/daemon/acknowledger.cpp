@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/daemon/acknowledger.h"
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 #include <chrono>
 #include <deque>
 #include <map>
 #include <optional>
-#include <rapidcheck.h>
 #include <set>
 #include <vector>
 
@@ -303,7 +303,7 @@ static void session__that_is_replaced_is_forgotten(void **) {
 // ring. Whatever lies whole in the ring of a known session that it could hold, is, and whatever
 // was.
 static void acknowledged__is_what_lies_in_the_ring(void **) {
-  assert_true(rc::check("acknowledged is what lies in the ring", [] {
+  assert_true(unit::holds("acknowledged is what lies in the ring", [] {
     struct Session {
       std::uint32_t life = 0;
       wire::AckBlock block{}; // the rank's last

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/daemon/config_file.h"
+#include "unit/property.h"
 
 #include <filesystem>
 #include <fstream>
-#include <rapidcheck.h>
 #include <unistd.h>
 
 #include "unit/daemon/text.h"
@@ -87,7 +87,7 @@ static void config_file__faults_name_line_text_and_what_is_allowed(void **) {
 }
 
 static void config_file__any_text_is_read_or_told(void **) {
-  const bool ok = rc::check("any text is read or told", [] {
+  const bool ok = unit::holds("any text is read or told", [] {
     const auto text = *rc::gen::container<std::string>(
         rc::gen::element('a', '=', '"', '\'', '[', ']', ',', ' ', '\n', '#', '.', '\\', '\r'));
     std::vector<Given> out;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/engine/address_table.h"
+#include "unit/property.h"
 
 #include <algorithm>
 #include <map>
-#include <rapidcheck.h>
 #include <vector>
 
 #include "unit/unit.h" // last: cmocka defines fail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/engine/conn_table.h"
+#include "unit/property.h"
 
-#include <rapidcheck.h>
 #include <set>
 #include <vector>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/engine/timers.h"
 #include "dpdkx/engine/conn_table.h"
+#include "unit/property.h"
 
 #include <algorithm>
-#include <rapidcheck.h>
 #include <vector>
 
 #include "unit/unit.h" // last: cmocka defines fail
@@ -90,7 +90,7 @@ void timers__at_one_time_are_all_there(void **) {
 }
 
 void timers__agree_with_a_sorted_list(void **) {
-  assert_true(rc::check("at_latest, remove", [] {
+  assert_true(unit::holds("at_latest, remove", [] {
     constexpr std::size_t count = 40;
     Fixture f(count);
     std::vector<Time> model(count, never);

@@ -3,8 +3,7 @@
 
 #include "dpdkx/net/bytes.h"
 
-#include <rapidcheck.h>
-
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx::net;

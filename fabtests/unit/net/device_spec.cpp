@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/net/device_spec.h"
 
-#include <rapidcheck.h>
 #include <utility>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx::net;
@@ -192,7 +192,7 @@ static void neighbours__forms_and_faults(void **) {
 }
 
 static void any_text__is_read_or_refused_with_a_reason(void **) {
-  assert_true(rc::check("settings of random pieces", [] {
+  assert_true(unit::holds("settings of random pieces", [] {
     auto pieces = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
         "eth0", "net_", "memif", "xdp:", "01:00.0", "0000:", ",", "=", ";", " ", "10.0.0.1", "/24",
         "fd00::", "fe80::1", "-", "99999999999", "\xff", "iface=", "02:00:00:00:00:01"));

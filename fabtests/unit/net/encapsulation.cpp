@@ -4,8 +4,7 @@
 #include "dpdkx/net/bytes.h"
 #include "dpdkx/net/checksum.h"
 
-#include <rapidcheck.h>
-
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx::net;

@@ -2,14 +2,14 @@
 #include "dpdkx/net/flat_map.h"
 
 #include <map>
-#include <rapidcheck.h>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using dpdkx::net::FlatMap;
 
 static void flat_map__behaves_as_a_map(void **) {
-  assert_true(rc::check("any sequence of insertions and removals", [] {
+  assert_true(unit::holds("any sequence of insertions and removals", [] {
     FlatMap map;
     std::map<std::uint64_t, std::uint32_t> model;
     auto steps = *rc::gen::container<std::vector<std::pair<bool, std::uint8_t>>>(

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <memory>
-#include <rapidcheck.h>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx::net;
@@ -100,7 +100,7 @@ Bytes with_ip(Bytes frame, std::size_t at, std::uint8_t value) {
 } // namespace
 
 static void udp__round_trip(void **) {
-  assert_true(rc::check("any size, ports, VLAN and padding", [] {
+  assert_true(unit::holds("any size, ports, VLAN and padding", [] {
     auto size = *rc::gen::inRange<std::size_t>(0, 9000);
     auto vlan = *rc::gen::element<std::uint16_t>(0, 1, 100, 4094);
     auto frame = udp_frame(size, vlan, *rc::gen::arbitrary<bool>());
@@ -166,7 +166,7 @@ static void udp__one_wrong_bit_in_the_ip_header_is_never_accepted(void **) {
 }
 
 static void any_bytes__are_read_within_bounds(void **) {
-  assert_true(rc::check("a good frame with random damage", [] {
+  assert_true(unit::holds("a good frame with random damage", [] {
     auto kind = *rc::gen::inRange(0, 4);
     auto vlan = static_cast<std::uint16_t>(kind == 3 ? 7 : 0);
     auto frame = kind == 0   ? icmp_frame(4, 1400)

@@ -6,8 +6,8 @@
 #include "dpdkx/net/encapsulation.h"
 
 #include <memory>
-#include <rapidcheck.h>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx::net;
@@ -117,7 +117,7 @@ Bytes repaired(Bytes frame) {
 } // namespace
 
 static void udp__round_trip(void **) {
-  assert_true(rc::check("any size, VLAN and padding", [] {
+  assert_true(unit::holds("any size, VLAN and padding", [] {
     auto size = *rc::gen::inRange<std::size_t>(0, 9000);
     auto vlan = *rc::gen::element<std::uint16_t>(0, 1, 100, 4094);
     auto frame = udp_frame(size, vlan, *rc::gen::inRange<std::size_t>(0, 3));
@@ -333,7 +333,7 @@ static void report__is_one_that_switches_understand(void **) {
 }
 
 static void any_bytes__are_read_within_bounds(void **) {
-  assert_true(rc::check("a good frame with random damage", [] {
+  assert_true(unit::holds("a good frame with random damage", [] {
     auto vlan = *rc::gen::element<std::uint16_t>(0, 7);
     auto kind = vlan ? 3 : *rc::gen::inRange(0, 4);
     auto frame = kind == 0   ? icmp_frame(2, 0, 1400)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/net/ip.h"
 
-#include <rapidcheck.h>
-
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx::net;
@@ -97,7 +96,7 @@ static void network__is_of_one_family(void **) {
 }
 
 static void network__contains_by_the_bits(void **) {
-  assert_true(rc::check("an address that differs in one bit", [] {
+  assert_true(unit::holds("an address that differs in one bit", [] {
     auto bytes =
         *rc::gen::container<std::array<std::uint8_t, 16>>(rc::gen::inRange<std::uint8_t>(1, 255));
     auto bit = *rc::gen::inRange(0, 128), prefix = *rc::gen::inRange(0, 129);

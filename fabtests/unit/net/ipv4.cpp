@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/net/ipv4.h"
 
-#include <rapidcheck.h>
-
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx::net;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/net/mac.h"
 
-#include <rapidcheck.h>
-
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using dpdkx::net::Mac;

@@ -5,9 +5,9 @@
 
 #include <map>
 #include <new>
-#include <rapidcheck.h>
 #include <set>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx;
@@ -307,7 +307,7 @@ static void table__takes_no_memory_after_acquire(void **) {
 static void table__against_a_model(void **) {
   // Whatever happens in whatever order: resolved means learnt, and the last
   // learnt address holds; released ones don't come back as somebody else.
-  assert_true(rc::check("random users, answers and time", [] {
+  assert_true(unit::holds("random users, answers and time", [] {
     World world({.resolve_timeout = 2s, .reachable = 5s});
     std::map<std::uint32_t, std::vector<Neighbour *>> users;
     std::map<std::uint32_t, Mac> learnt;

@@ -2,12 +2,12 @@
 //
 // What each operation makes of an element; threads are in atomic_threads.cpp.
 #include "dpdkx/op/atomic.h"
+#include "unit/property.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <rapidcheck.h>
 #include <set>
 #include <span>
 #include <string>
@@ -262,7 +262,7 @@ template <fi_datatype id, class T> void check_every_operation() {
 void apply__does_what_the_man_page_says(void **) {
   for_each_type([]<fi_datatype id, class T>() {
     const std::function<void()> property = check_every_operation<id, T>;
-    assert_true(rc::check("datatype " + std::to_string(id), property));
+    assert_true(unit::holds("datatype " + std::to_string(id), property));
   });
 }
 

@@ -6,13 +6,13 @@
 
 #include "dpdkx/op/atomic.h"
 #include "dpdkx/op/small_float.h"
+#include "unit/property.h"
 
 #include <bit>
 #include <cmath>
 #include <complex>
 #include <iterator>
 #include <limits>
-#include <rapidcheck.h>
 #include <tuple>
 #include <type_traits>
 #include <vector>

@@ -3,8 +3,7 @@
 // Additions to counters of a peer, and what they come after.
 #include "allocations.h"
 #include "remote.h"
-
-#include <rapidcheck.h>
+#include "unit/property.h"
 
 #include <algorithm>
 #include <cstring>
@@ -552,7 +551,7 @@ void order__holds_whatever_comes_when(void **) {
     for (const Call *c : all)
       RC_ASSERT(c->ok());
   };
-  assert_true(rc::check("order of adds", property));
+  assert_true(unit::holds("order of adds", property));
 }
 
 } // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/op/ops.h"
+#include "unit/property.h"
 
 #include <algorithm>
-#include <rapidcheck.h>
 
 #include "lab.h"
 
@@ -29,7 +29,7 @@ void memory__of_nothing(void **) {
 // Pieces of any length, empty ones among them; ranges that begin and end
 // anywhere, beyond the end too.
 void memory__is_one_array(void **) {
-  assert_true(rc::check("pieces are one array", [] {
+  assert_true(unit::holds("pieces are one array", [] {
     const auto lengths = *rc::gen::container<std::vector<std::size_t>>(
         *rc::gen::inRange<std::size_t>(0, max_iov + 1), rc::gen::inRange<std::size_t>(0, 20));
     std::size_t total = 0;

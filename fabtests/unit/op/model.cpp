@@ -4,8 +4,7 @@
 // acks, shortage of room, and the loss of a peer, against what MPI asks of
 // matching: messages of one sender don't overtake each other.
 #include "lab.h"
-
-#include <rapidcheck.h>
+#include "unit/property.h"
 
 #include "unit/unit.h" // last: cmocka defines fail
 
@@ -239,7 +238,7 @@ private:
 };
 
 void run(const char *name, bool lossless, bool lose) {
-  assert_true(rc::check(name, [=] {
+  assert_true(unit::holds(name, [=] {
     const auto actions = *rc::gen::container<std::vector<std::uint32_t>>(
         *rc::gen::inRange<std::size_t>(0, 300), rc::gen::arbitrary<std::uint32_t>());
     Run r(lossless);

@@ -2,8 +2,7 @@
 //
 // Reads, writes, atomics and messages of one peer in the order in which it posted them.
 #include "remote.h"
-
-#include <rapidcheck.h>
+#include "unit/property.h"
 
 #include <algorithm>
 #include <array>
@@ -92,7 +91,7 @@ void order__is_that_of_the_posts(void **) {
     RC_ASSERT(std::memcmp(r.at(0), model.data(), sizeof model) == 0);
     (void)result;
   };
-  assert_true(rc::check("order of RMA and atomics", property));
+  assert_true(unit::holds("order of RMA and atomics", property));
 }
 
 // --- Messages and what is larger than a packet

@@ -2,9 +2,9 @@
 #include "dpdkx/session/receive_window.h"
 
 #include <bitset>
-#include <rapidcheck.h>
 #include <vector>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx;
@@ -53,7 +53,7 @@ void same(const ReceiveWindow &w, const Model &m) {
 }
 
 void window__is_a_bitset(void **) {
-  assert_true(rc::check("window is a bitset", [] {
+  assert_true(unit::holds("window is a bitset", [] {
     // Starts around the wrap, and around every edge of a word and of the ring.
     const auto start = static_cast<std::uint32_t>(*rc::gen::inRange(-2200, 2200));
     ReceiveWindow w;

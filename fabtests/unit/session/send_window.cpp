@@ -2,9 +2,9 @@
 #include "dpdkx/session/send_window.h"
 
 #include <bitset>
-#include <rapidcheck.h>
 #include <vector>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace dpdkx;
@@ -77,7 +77,7 @@ void lose_the_first_of_four(Sender &s) {
 }
 
 void window__gives_each_packet_back_once(void **) {
-  assert_true(rc::check("window gives each packet back once", [] {
+  assert_true(unit::holds("window gives each packet back once", [] {
     Sender s(static_cast<std::uint32_t>(*rc::gen::inRange(-600, 600)));
     std::bitset<2048> arrived;
     std::uint32_t cumulative = 0, sent = 0;

@@ -3,9 +3,9 @@
 
 #include <arpa/inet.h>
 #include <cstring>
-#include <rapidcheck.h>
 #include <string>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using namespace util_ext;

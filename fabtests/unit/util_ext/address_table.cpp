@@ -6,12 +6,12 @@
 #include <csignal>
 #include <malloc.h>
 #include <map>
-#include <rapidcheck.h>
 #include <set>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using util_ext::AddressTable;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <rapidcheck.h>
 #include <utility>
 #include <vector>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "util_ext/match.h"
+#include "unit/property.h"
 
 #include <algorithm>
 #include <memory>
-#include <rapidcheck.h>
 #include <vector>
 
 #include "fake.h"
@@ -267,7 +267,7 @@ void run_all(const std::vector<Step> &all) {
 }
 
 void matcher__agrees_with_a_plain_list(void **) {
-  assert_true(rc::check("few masks", [] {
+  assert_true(unit::holds("few masks", [] {
     run_all(*rc::gen::container<std::vector<Step>>(
         steps(rc::gen::element<std::uint64_t>(0, 0, 0x7, 0x38, ~0ULL),
               rc::gen::inRange<std::uint64_t>(0, 64))));
@@ -275,7 +275,7 @@ void matcher__agrees_with_a_plain_list(void **) {
 }
 
 void matcher__agrees_with_a_plain_list_for_more_masks_than_tables(void **) {
-  assert_true(rc::check("many masks", [] {
+  assert_true(unit::holds("many masks", [] {
     run_all(*rc::gen::container<std::vector<Step>>(
         steps(rc::gen::inRange<std::uint64_t>(0, 256), rc::gen::inRange<std::uint64_t>(0, 64))));
   }));

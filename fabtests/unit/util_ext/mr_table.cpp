@@ -2,11 +2,11 @@
 #include "util_ext/mr_table.h"
 
 #include <atomic>
-#include <rapidcheck.h>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "unit/property.h"
 #include "unit/unit.h"
 
 using util_ext::MrTable;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "util_ext/trigger.h"
+#include "unit/property.h"
 
 #include "util_ext/cntr.h"
 
@@ -8,7 +9,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <rapidcheck.h>
 #include <thread>
 #include <vector>
 
@@ -639,7 +639,7 @@ void check_against_reference(const std::vector<Step> &all, fi_threading threadin
 }
 
 void all__as_a_simple_reference(void **) {
-  assert_true(rc::check("trigger engine", [] {
+  assert_true(unit::holds("trigger engine", [] {
     const auto all = *rc::gen::scale(4.0, rc::gen::container<std::vector<Step>>(steps()));
     for (const fi_threading t : {FI_THREAD_DOMAIN, FI_THREAD_SAFE})
       check_against_reference(all, t);

@@ -6,9 +6,9 @@
 #include "dpdkx/wire/handshake.h"
 #include "dpdkx/wire/packet.h"
 #include "dpdkx/wire/probe.h"
+#include "unit/property.h"
 
 #include <algorithm>
-#include <rapidcheck.h>
 #include <vector>
 
 namespace any {

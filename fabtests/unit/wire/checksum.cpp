@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "unit/property.h"
 #include "unit/wire/any.h"
 
 #include <cstring>
@@ -55,7 +56,7 @@ std::vector<std::byte> sealed(std::size_t size) {
 }
 
 void seal__is_the_crc_with_the_field_zero(void **) {
-  assert_true(rc::check("seal is the crc with the field zero", [] {
+  assert_true(unit::holds("seal is the crc with the field zero", [] {
     auto d = sealed(packet_header_size + any::below<std::size_t>(400));
     RC_ASSERT(verify(d));
     RC_ASSERT((std::to_integer<int>(d[2]) & packet_flag::checksummed) != 0);
@@ -67,7 +68,7 @@ void seal__is_the_crc_with_the_field_zero(void **) {
 
 // CRC32C finds every burst of up to 32 bits.
 void verify__finds_any_short_burst(void **) {
-  assert_true(rc::check("verify finds any short burst", [] {
+  assert_true(unit::holds("verify finds any short burst", [] {
     auto d = sealed(packet_header_size + any::below<std::size_t>(400));
     const std::size_t first = any::below(d.size() * 8);
     const std::uint32_t burst = any::u32() | 1;

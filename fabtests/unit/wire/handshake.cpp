@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "unit/property.h"
 #include "unit/wire/any.h"
 
 #include "unit/unit.h"
@@ -9,7 +10,7 @@ using namespace dpdkx::wire;
 namespace {
 
 void hello__comes_back(void **) {
-  assert_true(rc::check("hello comes back", [] {
+  assert_true(unit::holds("hello comes back", [] {
     const Hello h = any::hello();
     std::vector<std::byte> d(hello_size + h.padding);
     RC_ASSERT(encode(d.data(), h) == d.data() + d.size());
@@ -29,7 +30,7 @@ void hello__comes_back(void **) {
 }
 
 void challenge__comes_back(void **) {
-  assert_true(rc::check("challenge comes back", [] {
+  assert_true(unit::holds("challenge comes back", [] {
     const Challenge c = any::challenge();
     std::vector<std::byte> d(challenge_size);
     RC_ASSERT(encode(d.data(), c) == d.data() + d.size());
@@ -125,7 +126,7 @@ void challenge_and_reset__refuse_what_names_nobody(void **) {
 }
 
 void bodies__survive_anything(void **) {
-  assert_true(rc::check("bodies survive anything", [] {
+  assert_true(unit::holds("bodies survive anything", [] {
     auto raw = *rc::gen::scale(
         3.0, rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>()));
     const auto in = std::as_bytes(std::span(raw));

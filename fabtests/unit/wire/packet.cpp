@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "unit/property.h"
 #include "unit/wire/frames.h"
 
 #include <array>
@@ -15,7 +16,7 @@ namespace {
 // --- what is encoded is decoded
 
 void header__comes_back(void **) {
-  assert_true(rc::check("header comes back", [] {
+  assert_true(unit::holds("header comes back", [] {
     const PacketHeader h = any::header();
     const Exact e = encoded(h, packet_header_size);
     std::span<const std::byte> in = e.span();
@@ -28,7 +29,7 @@ void header__comes_back(void **) {
 }
 
 void ack__comes_back(void **) {
-  assert_true(rc::check("ack comes back", [] {
+  assert_true(unit::holds("ack comes back", [] {
     const AckBlock a = any::ack();
     const Exact e = encoded(a, a.wire_size());
     std::span<const std::byte> in = e.span();
@@ -46,7 +47,7 @@ void ack__comes_back(void **) {
 }
 
 void message__comes_back(void **) {
-  assert_true(rc::check("message comes back", [] {
+  assert_true(unit::holds("message comes back", [] {
     const MessageFrame f = any::message();
     const Exact e = encoded(f, size_of(f), f.len);
     const MessageFrame d = decoded(e, f.tagged ? FrameType::tagged : FrameType::message).message;
@@ -58,7 +59,7 @@ void message__comes_back(void **) {
 }
 
 void segment__comes_back(void **) {
-  assert_true(rc::check("segment comes back", [] {
+  assert_true(unit::holds("segment comes back", [] {
     const SegmentFrame f = any::segment();
     const Exact e = encoded(f, segment_frame_size, f.len);
     const SegmentFrame d = decoded(e, FrameType::segment).segment;
@@ -68,7 +69,7 @@ void segment__comes_back(void **) {
 }
 
 void rts__comes_back(void **) {
-  assert_true(rc::check("rts comes back", [] {
+  assert_true(unit::holds("rts comes back", [] {
     const RtsFrame f = any::rts();
     const Exact e = encoded(f, size_of(f));
     const RtsFrame d = decoded(e, FrameType::rts).rts;
@@ -82,7 +83,7 @@ void rts__comes_back(void **) {
 }
 
 void cts_rdata_fin__come_back(void **) {
-  assert_true(rc::check("cts, rdata, fin come back", [] {
+  assert_true(unit::holds("cts, rdata, fin come back", [] {
     const CtsFrame c = any::cts();
     const CtsFrame dc = decoded(encoded(c, cts_frame_size), FrameType::cts).cts;
     RC_ASSERT(dc.sender == c.sender && dc.receiver == c.receiver && dc.length == c.length);
@@ -249,7 +250,7 @@ void rts__refuses_regions_that_do_not_fit(void **) {
 }
 
 void decoders__survive_anything(void **) {
-  assert_true(rc::check("decoders survive anything", [] {
+  assert_true(unit::holds("decoders survive anything", [] {
     const auto raw =
         *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>());
     Exact e(raw.size());

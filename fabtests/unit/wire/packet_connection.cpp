@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // The frames of connections.
+#include "unit/property.h"
 #include "unit/wire/frames.h"
 
 #include "unit/unit.h"
@@ -15,7 +16,7 @@ constexpr FrameType all_types[] = {FrameType::connect, FrameType::accept, FrameT
                                    FrameType::reject, FrameType::shutdown};
 
 void connection__comes_back(void **) {
-  assert_true(rc::check("connection comes back", [] {
+  assert_true(unit::holds("connection comes back", [] {
     const ConnectionFrame f = any::connection();
     const Exact e = encoded(f, connection_frame_size, f.len);
     const ConnectionFrame d = decoded(e, f.type).connection;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // The frame of counters.
+#include "unit/property.h"
 #include "unit/wire/frames.h"
 
 #include "unit/unit.h"
@@ -12,7 +13,7 @@ using namespace frames;
 namespace {
 
 void add__comes_back(void **) {
-  assert_true(rc::check("add comes back", [] {
+  assert_true(unit::holds("add comes back", [] {
     const AddFrame f = any::add();
     const AddFrame d = decoded(encoded(f, add_frame_size), FrameType::add).add;
     RC_ASSERT(d.flags == f.flags && d.mn == f.mn && d.key == f.key && d.value == f.value);

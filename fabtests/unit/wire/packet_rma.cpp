@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // The frames of RMA and atomics.
+#include "unit/property.h"
 #include "unit/wire/frames.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ bool same(const Targets &a, const Targets &b) {
 }
 
 void write__comes_back(void **) {
-  assert_true(rc::check("write comes back", [] {
+  assert_true(unit::holds("write comes back", [] {
     const WriteFrame f = any::write();
     const Exact e = encoded(f, size_of(f), f.len);
     const WriteFrame d = decoded(e, FrameType::write).write;
@@ -37,7 +38,7 @@ void write__comes_back(void **) {
 }
 
 void write_request__comes_back(void **) {
-  assert_true(rc::check("write_request comes back", [] {
+  assert_true(unit::holds("write_request comes back", [] {
     const WriteRequestFrame f = any::write_request();
     const Exact e = encoded(f, size_of(f));
     const WriteRequestFrame d = decoded(e, FrameType::write_request).write_request;
@@ -52,7 +53,7 @@ void write_request__comes_back(void **) {
 }
 
 void read_status__come_back(void **) {
-  assert_true(rc::check("read, status come back", [] {
+  assert_true(unit::holds("read, status come back", [] {
     const ReadFrame r = any::read();
     const ReadFrame dr = decoded(encoded(r, size_of(r)), FrameType::read).read;
     RC_ASSERT(dr.mn == r.mn && dr.reader == r.reader && same(dr.targets, r.targets));
@@ -64,7 +65,7 @@ void read_status__come_back(void **) {
 }
 
 void atomic__comes_back(void **) {
-  assert_true(rc::check("atomic comes back", [] {
+  assert_true(unit::holds("atomic comes back", [] {
     const AtomicFrame f = any::atomic();
     const Exact e = encoded(f, size_of(f), f.len);
     const AtomicFrame d = decoded(e, FrameType::atomic).atomic;
@@ -253,7 +254,7 @@ template <class F> void stays_inside(const F &f, std::size_t payload) {
 }
 
 void rma_frames__stay_inside_whatever_byte_is_wrong(void **) {
-  assert_true(rc::check("RMA frames stay inside whatever byte is wrong", [] {
+  assert_true(unit::holds("RMA frames stay inside whatever byte is wrong", [] {
     const WriteFrame w = any::write();
     stays_inside(w, w.len);
     stays_inside(any::write_request(), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "dpdkx/wire/probe.h"
+#include "unit/property.h"
 
 #include "unit/wire/any.h"
 
@@ -11,7 +12,7 @@ using namespace dpdkx::wire;
 namespace {
 
 void probe__comes_back(void **) {
-  assert_true(rc::check("probe comes back", [] {
+  assert_true(unit::holds("probe comes back", [] {
     const Probe p = any::probe();
     std::vector<std::byte> d(probe_size + p.padding);
     RC_ASSERT(encode(d.data(), p) == d.data() + d.size());
@@ -70,7 +71,7 @@ void probe__tells_no_more_of_a_key_than_its_first_bytes(void **) {
 }
 
 void probe__survives_anything(void **) {
-  assert_true(rc::check("probe survives anything", [] {
+  assert_true(unit::holds("probe survives anything", [] {
     auto raw = *rc::gen::scale(
         3.0, rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>()));
     Probe p;
