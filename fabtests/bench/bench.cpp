@@ -3,6 +3,7 @@
 // Runs all contestants in turn, again and again, and reports medians beside the floors and targets.
 #include "bench/plan.h"
 #include "bench/report.h"
+#include "common/command_line.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,7 +12,6 @@
 #include <sstream>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -269,20 +269,21 @@ void find_provider(const std::string &programs) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Measures dpdkx beside other providers and the floors, in turn.");
+  fabtest::command_line app("Measures dpdkx beside other providers and the floors, in turn.");
   fabtest::bench_command b;
   std::error_code unknown; // then --programs has to say it
   b.plan.folder = std::filesystem::canonical("/proc/self/exe", unknown).parent_path();
   app.add_flag("--quick", b.plan.quick, "short, for CI: figures are rough");
-  const auto *runs = app.add_option("--runs", b.runs, "how often each contestant runs");
-  app.add_option("--sections", b.sections,
-                 "host, remote, triggers, memif, veth, remote_veth, jumbo, getinfo, memory")
-      ->delimiter(',');
-  app.add_option("-o,--output", b.output, "name of the CSV and SVG files, without ending");
-  app.add_option("--programs", b.plan.folder, "folder of the measuring programs");
+  const auto runs = app.add("--runs", b.runs, "how often each contestant runs");
+  app.add("--sections", b.sections,
+          "host, remote, triggers, memif, veth, remote_veth, jumbo, getinfo, memory")
+      .comma_separated();
+  app.add("-o,--output", b.output, "name of the CSV and SVG files, without ending");
+  app.add("--programs", b.plan.folder, "folder of the measuring programs");
   app.add_flag("--strict", b.strict, "fail when a target is missed");
-  CLI11_PARSE(app, argc, argv);
-  if (b.plan.quick && runs->count() == 0)
+  if (const auto code = app.parse(argc, argv))
+    return *code;
+  if (b.plan.quick && !runs.given())
     b.runs = 3;
   fabtest::find_provider(b.plan.folder);
   try {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "bench/bench_main.h"
 
+#include "common/command_line.h"
 #include "common/settings.h"
 
 #include <cstdio>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace fabtest {
 
-void add_bench_options(CLI::App &app, bench_options &options) {
+void add_bench_options(command_line &app, bench_options &options) {
   config().pin = true;
   add_options(app);
-  app.add_option("--what", options.what, "which measurements")->delimiter(',');
-  app.add_option("--sizes", options.sizes, "message sizes in bytes")->delimiter(',');
-  app.add_option("--milliseconds", options.how.milliseconds, "time for each figure");
-  app.add_option("--batches", options.how.batches, "values for each figure");
+  app.add("--what", options.what, "which measurements").comma_separated();
+  app.add("--sizes", options.sizes, "message sizes in bytes").comma_separated();
+  app.add("--milliseconds", options.how.milliseconds, "time for each figure");
+  app.add("--batches", options.how.batches, "values for each figure");
 }
 
 int run_bench(const rank_body &body) {

@@ -9,11 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace fabtest {
+
+class command_line;
 
 struct bench_options {
   std::vector<std::string> what; // which measurements, by name
@@ -22,7 +20,7 @@ struct bench_options {
 };
 
 // Adds the measuring programs' options to those of add_options.
-void add_bench_options(CLI::App &app, bench_options &options);
+void add_bench_options(command_line &app, bench_options &options);
 
 // Two ranks; a failure is printed.
 int run_bench(const rank_body &body);

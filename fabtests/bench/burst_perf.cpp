@@ -4,6 +4,7 @@
 // lost, how long messages take. The first rank receives, the second sends, from several endpoints.
 // One line of JSON a burst; see fabtests/bench/queues.
 #include "bench/bench_main.h"
+#include "common/command_line.h"
 #include "common/endpoint.h"
 #include "common/settings.h"
 
@@ -14,7 +15,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace fabtest {
@@ -224,20 +224,19 @@ void measure(team &t, const burst_options &options) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Bursts of small messages to a rank that computes.");
+  fabtest::command_line app("Bursts of small messages to a rank that computes.");
   fabtest::burst_options options;
   fabtest::config().pin = true;
   fabtest::add_options(app);
-  app.add_option("--traffic", options.traffic, "datagrams (FI_EP_DGRAM), messages (FI_EP_RDM)")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"datagrams", "messages"}));
-  app.add_option("--count", options.counts, "messages of a burst")->delimiter(',');
-  app.add_option("--compute", options.computes, "ms that the rank computes")->delimiter(',');
-  app.add_option("--senders", options.senders, "endpoints that send")->capture_default_str();
-  app.add_option("--size", options.size, "bytes of a message")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  app.add_option("--runs", options.runs, "of all bursts, in turn")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  app.add("--traffic", options.traffic, "datagrams (FI_EP_DGRAM), messages (FI_EP_RDM)")
+      .comma_separated()
+      .one_of({"datagrams", "messages"});
+  app.add("--count", options.counts, "messages of a burst").comma_separated();
+  app.add("--compute", options.computes, "ms that the rank computes").comma_separated();
+  app.add("--senders", options.senders, "endpoints that send");
+  app.add("--size", options.size, "bytes of a message").between(1, 1024);
+  app.add("--runs", options.runs, "of all bursts, in turn");
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   return fabtest::run_bench([&](fabtest::team &t) { fabtest::measure(t, options); });
 }

@@ -3,14 +3,13 @@
 // Measures a libfabric provider between two processes: tagged latency, message rate, bandwidth.
 #include "bench/bench_main.h"
 #include "bench/raw_endpoint.h"
+#include "common/command_line.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
 #include <numeric>
-
-#include <CLI/CLI.hpp>
 
 namespace fabtest {
 
@@ -176,11 +175,12 @@ void measure(team &t, const bench_options &options) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Measures a libfabric provider between two processes.");
+  fabtest::command_line app("Measures a libfabric provider between two processes.");
   fabtest::bench_options options;
   options.sizes = {0,    8,     32,    64,    128,    256,     1024,   2048,
                    4096, 13312, 16384, 65536, 262144, 1048576, 4194304};
   add_bench_options(app, options);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   return fabtest::run_bench([&](fabtest::team &t) { fabtest::measure(t, options); });
 }

@@ -4,6 +4,7 @@
 // needs, back and forth, from one buffer into another.
 #include "bench/bench_main.h"
 #include "common/check.h"
+#include "common/command_line.h"
 #include "common/settings.h"
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -262,14 +262,15 @@ void measure(team &t, const bench_options &options, const dpdk_options &dpdk) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Measures a DPDK device between two processes.");
+  fabtest::command_line app("Measures a DPDK device between two processes.");
   fabtest::bench_options options;
   fabtest::dpdk_options dpdk;
   options.sizes = {8, 256, 1024};
   add_bench_options(app, options);
-  app.add_option("--device", dpdk.devices, "EAL's vdev string, one for each rank")->required();
-  app.add_option("--name", dpdk.name, "what to call the figures");
-  app.add_option("--mtu", dpdk.mtu, "bytes of an IP packet at most")->check(CLI::Range(576, 9978));
-  CLI11_PARSE(app, argc, argv);
+  app.add("--device", dpdk.devices, "EAL's vdev string, one for each rank").required();
+  app.add("--name", dpdk.name, "what to call the figures");
+  app.add("--mtu", dpdk.mtu, "bytes of an IP packet at most").between(576, 9978);
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   return fabtest::run_bench([&](fabtest::team &t) { fabtest::measure(t, options, dpdk); });
 }

@@ -4,6 +4,7 @@
 // 64-byte slots. No provider can be faster.
 #include "bench/bench_main.h"
 #include "common/check.h"
+#include "common/command_line.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +12,6 @@
 #include <cstring>
 #include <new>
 
-#include <CLI/CLI.hpp>
 #include <sys/mman.h>
 
 namespace fabtest {
@@ -140,10 +140,11 @@ void measure(team &t, shared_area &area, const bench_options &options) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Measures shared memory between two processes.");
+  fabtest::command_line app("Measures shared memory between two processes.");
   fabtest::bench_options options;
   add_bench_options(app, options);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   auto *area = fabtest::map_shared(); // before the processes part
   if (!area)
     return 1;

@@ -4,6 +4,7 @@
 #include "bench/bench_main.h"
 #include "common/address.h"
 #include "common/check.h"
+#include "common/command_line.h"
 #include "common/settings.h"
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <chrono>
 #include <cstring>
 
-#include <CLI/CLI.hpp>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -137,10 +137,11 @@ void measure(team &t, const bench_options &options) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Measures kernel TCP and UDP between two processes.");
+  fabtest::command_line app("Measures kernel TCP and UDP between two processes.");
   fabtest::bench_options options;
   options.sizes = {8, 256, 1024, 2048, 4096, 16384, 65536};
   add_bench_options(app, options);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   return fabtest::run_bench([&](fabtest::team &t) { fabtest::measure(t, options); });
 }

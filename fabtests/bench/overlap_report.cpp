@@ -5,6 +5,7 @@
 // Each line of FILE is one figure of fabtests/coll/overlap, to which its network, MPI and run were
 // added.
 #include "bench/report.h"
+#include "common/command_line.h"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -247,13 +247,14 @@ int report(const std::string &path, const std::string &output, bool strict) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Reports what `overlap` has measured.");
+  fabtest::command_line app("Reports what `overlap` has measured.");
   std::string path, output = "overlap";
   bool strict = false;
-  app.add_option("file", path, "figures, a JSON object a line")->required();
-  app.add_option("-o,--output", output, "name of the CSV and SVG files, without ending");
+  app.add("file", path, "figures, a JSON object a line").required();
+  app.add("-o,--output", output, "name of the CSV and SVG files, without ending");
   app.add_flag("--strict", strict, "fail when a target is missed");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   try {
     return fabtest::report(path, output, strict);
   } catch (const std::exception &e) {

@@ -8,6 +8,7 @@
 // packet there is answered by (unasked), as a firewall does that lets answers in.
 // Prints a line when it forwards; ends by SIGTERM or SIGINT.
 #include "common/channel.h"
+#include "common/command_line.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +23,6 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <linux/if_ether.h>
@@ -267,17 +267,18 @@ void run(const std::vector<std::string> &interfaces, nanoseconds delay, faults w
 } // namespace
 
 int main(int argc, char **argv) {
-  CLI::App app("Forwards frames between two interfaces, each a fixed time after it came.");
+  fabtest::command_line app(
+      "Forwards frames between two interfaces, each a fixed time after it came.");
   unsigned delay = 1000;
   std::size_t largest = 0;
   std::string loses;
   std::vector<std::string> interfaces;
-  app.add_option("--delay", delay, "microseconds each way")->check(CLI::Range(0, 1'000'000));
-  app.add_option("--largest", largest, "longer IP packets get lost");
-  app.add_option("--loses", loses, "UDP over IPv4 that gets lost")
-      ->check(CLI::IsMember({"there", "back", "unasked"}));
-  app.add_option("interfaces", interfaces, "two interfaces")->required()->expected(2);
-  CLI11_PARSE(app, argc, argv);
+  app.add("--delay", delay, "microseconds each way").between(0, 1'000'000);
+  app.add("--largest", largest, "longer IP packets get lost");
+  app.add("--loses", loses, "UDP over IPv4 that gets lost").one_of({"there", "back", "unasked"});
+  app.add("interfaces", interfaces, "two interfaces").required().expected(2);
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   try {
     run(interfaces, std::chrono::microseconds(delay), faults(largest, loses));
   } catch (const std::exception &e) {

@@ -4,12 +4,12 @@
 // completion: one at a time, and large writes many at a time.
 #include "bench/bench_main.h"
 #include "bench/raw_endpoint.h"
+#include "common/command_line.h"
 #include "common/exposed.h"
 
 #include <algorithm>
 #include <functional>
 
-#include <CLI/CLI.hpp>
 #include <rdma/fi_atomic.h>
 
 namespace fabtest {
@@ -177,10 +177,12 @@ void measure(team &t, const bench_options &options) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Measures a libfabric provider's RMA and atomics between two processes.");
+  fabtest::command_line app(
+      "Measures a libfabric provider's RMA and atomics between two processes.");
   fabtest::bench_options options;
   options.sizes = {8, 1024, 65536, 1048576};
   add_bench_options(app, options);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   return fabtest::run_bench([&](fabtest::team &t) { fabtest::measure(t, options); });
 }

@@ -3,6 +3,7 @@
 // Measures what deferred work costs: an add to a peer's counter, a hop of a chain that nobody
 // drives by hand, and the trigger engine alone.
 #include "bench/bench_main.h"
+#include "common/command_line.h"
 #include "common/counter.h"
 #include "common/exposed.h"
 
@@ -10,7 +11,6 @@
 #include <chrono>
 #include <functional>
 
-#include <CLI/CLI.hpp>
 #include <rdma/fi_trigger.h>
 
 namespace fabtest {
@@ -194,9 +194,10 @@ void measure(team &t, const bench_options &options) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Measures deferred work and counters of peers, between two processes.");
+  fabtest::command_line app("Measures deferred work and counters of peers, between two processes.");
   fabtest::bench_options options;
   add_bench_options(app, options);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   return fabtest::run_bench([&](fabtest::team &t) { fabtest::measure(t, options); });
 }

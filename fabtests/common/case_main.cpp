@@ -2,14 +2,13 @@
 //
 // main() of every functional program: runs the cases in turn, a line for each.
 #include "case.h"
+#include "common/command_line.h"
 #include "launcher.h"
 #include "settings.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-
-#include <CLI/CLI.hpp>
 
 // Looked for in all tests but the simulation's, which would take fifty times as long.
 #if defined(__SANITIZE_ADDRESS__)
@@ -94,15 +93,16 @@ int run(const std::vector<std::string> &only, int repeat) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Runs its cases against a libfabric provider.");
+  fabtest::command_line app("Runs its cases against a libfabric provider.");
   std::vector<std::string> only;
   bool list = false;
   int repeat = 1;
   fabtest::add_options(app);
-  app.add_option("--only", only, "names of the cases to run")->delimiter(',');
-  app.add_option("--repeat", repeat, "run everything so many times");
+  app.add("--only", only, "names of the cases to run").comma_separated();
+  app.add("--repeat", repeat, "run everything so many times");
   app.add_flag("--list", list, "print the names of the cases");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   if (list) {
     for (const auto &c : fabtest::all_cases())
       fmt::print("{}\n", c.name);

@@ -8,11 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace fabtest {
+
+class command_line;
 
 struct settings {
   std::string provider;           // empty: the first that fits (FI_PROVIDER narrows that)
@@ -41,7 +39,7 @@ struct settings {
 settings &config();
 
 // Adds the options above to a program's own.
-void add_options(CLI::App &app);
+void add_options(command_line &app);
 
 // A seed of 0 becomes one taken from the clock, so that a run can be repeated from what it printed.
 void settle_seed();

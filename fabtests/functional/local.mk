@@ -2,7 +2,9 @@
 # cases. fabtests/functional/run starts one after the other, for the provider
 # that it is given.
 
-check_LTLIBRARIES += libfabtests.la libfabtests_main.la
+check_LTLIBRARIES += libcommand_line.la libfabtests.la libfabtests_main.la
+libcommand_line_la_CPPFLAGS = -I$(top_srcdir)/fabtests $(CLI11_CFLAGS)
+libcommand_line_la_SOURCES = fabtests/common/command_line.cpp fabtests/common/command_line.h
 libfabtests_la_CPPFLAGS = $(fabtests_cppflags)
 libfabtests_la_SOURCES = \
 	fabtests/common/fids.h \
@@ -29,8 +31,8 @@ libfabtests_la_SOURCES = \
 libfabtests_main_la_CPPFLAGS = $(fabtests_cppflags)
 libfabtests_main_la_SOURCES = fabtests/common/case.h fabtests/common/case_main.cpp
 
-fabtests_cppflags = -I$(top_srcdir)/fabtests -I$(top_srcdir)/include $(LIBFABRIC_CFLAGS) $(CLI11_CFLAGS) $(FMT_CFLAGS)
-fabtests_libs = libfabtests.la $(LIBFABRIC_LIBS) $(FMT_LIBS)
+fabtests_cppflags = -I$(top_srcdir)/fabtests -I$(top_srcdir)/include $(LIBFABRIC_CFLAGS) $(FMT_CFLAGS)
+fabtests_libs = libfabtests.la libcommand_line.la $(LIBFABRIC_LIBS) $(FMT_LIBS)
 functional_libs = libfabtests_main.la $(fabtests_libs)
 
 functional_programs = \

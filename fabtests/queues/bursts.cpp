@@ -2,13 +2,13 @@
 //
 // The experiment over all of its settings, on the simulated NIC: one line of JSON
 // each. See fabtests/bench/queues.
+#include "common/command_line.h"
 #include "queues/burst.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace {
@@ -41,7 +41,8 @@ void print(const Burst &burst, const Outcome &outcome) {
 } // namespace
 
 int main(int argc, char **argv) {
-  CLI::App app("Bursts of small messages to a rank that computes, behind a simulated NIC.");
+  fabtest::command_line app(
+      "Bursts of small messages to a rank that computes, behind a simulated NIC.");
   std::vector<std::string> modes{"rank-polled", "dedicated", "hybrid"};
   std::vector<std::string> traffic{"datagrams", "messages"};
   std::vector<std::uint32_t> pools{1, 2, 4, 8}, counts{16, 64, 256, 1024, 4096};
@@ -51,23 +52,23 @@ int main(int argc, char **argv) {
   std::uint32_t seeds = 1;
   double packet_ns = 100;
   const auto list = [&](const char *name, auto &values, const char *text) {
-    return app.add_option(name, values, text)->delimiter(',')->capture_default_str();
+    return app.add(name, values, text).comma_separated();
   };
   list("--mode", modes, "rank-polled, dedicated, hybrid")
-      ->check(CLI::IsMember({"rank-polled", "dedicated", "hybrid"}));
+      .one_of({"rank-polled", "dedicated", "hybrid"});
   list("--traffic", traffic, "datagrams: nothing holds senders back; messages: reliable")
-      ->check(CLI::IsMember({"datagrams", "messages"}));
+      .one_of({"datagrams", "messages"});
   list("--queues", pools, "receive queues of the pool");
   list("--count", counts, "messages of a burst, a multiple of the senders");
   list("--compute", computes, "ms that the rank computes from the burst on");
   list("--bulk", bulks, "bytes that a neighbour gets meanwhile by rendezvous; messages only");
-  app.add_option("--descriptors", usual.descriptors, "of a queue")->capture_default_str();
-  app.add_option("--senders", usual.senders, "hosts that send")->capture_default_str();
-  app.add_option("--size", usual.size, "bytes of a message, from 8 on")->capture_default_str();
-  app.add_option("--packet-ns", packet_ns, "processor time of the daemon a packet")
-      ->capture_default_str();
-  app.add_option("--seeds", seeds, "runs with other random numbers")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  app.add("--descriptors", usual.descriptors, "of a queue");
+  app.add("--senders", usual.senders, "hosts that send");
+  app.add("--size", usual.size, "bytes of a message, from 8 on");
+  app.add("--packet-ns", packet_ns, "processor time of the daemon a packet");
+  app.add("--seeds", seeds, "runs with other random numbers");
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   usual.costs.packet = dpdkx::Duration(static_cast<dpdkx::Duration::rep>(packet_ns));
   try {
     for (const std::size_t bulk : bulks)

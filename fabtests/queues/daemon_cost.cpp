@@ -6,6 +6,7 @@
 //
 // A round trip here passes one daemon on its way out and on its way back: as much
 // as a message passes one way between two hosts that have one each.
+#include "common/command_line.h"
 #include "dpdkx/base/cpus.h"
 #include "dpdkx/base/idle.h"
 #include "dpdkx/daemon/daemon.h"
@@ -23,7 +24,6 @@
 #include <thread>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace {
@@ -344,22 +344,18 @@ void measure_run(unsigned run, const Options &options, int rank_cpu, int daemon_
 
 int main(int argc, char **argv) {
   Options options;
-  CLI::App app("What it costs that dpdkxd polls a device, on a device in memory.");
-  app.add_option("--runs", options.runs, "of all, in turn")->capture_default_str();
-  app.add_option("--ms", options.milliseconds, "a run of one figure")->capture_default_str();
-  app.add_option("--size", options.size, "bytes of a datagram")
-      ->check(CLI::Range(1, 1472))
-      ->capture_default_str();
-  app.add_option("--window", options.window, "datagrams under way, for throughput")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  app.add_option("--device-ns", options.device_ns,
-                 "that the device takes of its user's time for a datagram, each way; throughput")
-      ->delimiter(',')
-      ->capture_default_str();
-  app.add_option("--rank-cpu", options.rank_cpu, "of the rank; -1: the first");
-  app.add_option("--daemon-cpu", options.daemon_cpu, "of the daemon; -1: the second");
-  CLI11_PARSE(app, argc, argv);
+  fabtest::command_line app("What it costs that dpdkxd polls a device, on a device in memory.");
+  app.add("--runs", options.runs, "of all, in turn");
+  app.add("--ms", options.milliseconds, "a run of one figure");
+  app.add("--size", options.size, "bytes of a datagram").between(1, 1472);
+  app.add("--window", options.window, "datagrams under way, for throughput").between(1, 256);
+  app.add("--device-ns", options.device_ns,
+          "that the device takes of its user's time for a datagram, each way; throughput")
+      .comma_separated();
+  app.add("--rank-cpu", options.rank_cpu, "of the rank; -1: the first");
+  app.add("--daemon-cpu", options.daemon_cpu, "of the daemon; -1: the second");
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   try {
     const std::vector<int> cpus = processors();
     if (cpus.size() < 2)

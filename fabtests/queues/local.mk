@@ -20,11 +20,11 @@ check_PROGRAMS += fabtests/queues/exact
 TESTS += fabtests/queues/exact
 
 fabtests_queues_bursts_CPPFLAGS = $(queues_cppflags)
-fabtests_queues_bursts_LDADD = $(queues_libs)
+fabtests_queues_bursts_LDADD = $(queues_libs) libcommand_line.la
 check_PROGRAMS += fabtests/queues/bursts
 
 fabtests_queues_daemon_cost_CPPFLAGS = $(queues_cppflags)
-fabtests_queues_daemon_cost_LDADD = $(daemon_libs) $(FMT_LIBS)
+fabtests_queues_daemon_cost_LDADD = $(daemon_libs) libcommand_line.la $(FMT_LIBS)
 fabtests_queues_daemon_cost_SOURCES = fabtests/queues/daemon_cost.cpp fabtests/queues/mirror.h
 check_PROGRAMS += fabtests/queues/daemon_cost
 
