@@ -2,7 +2,8 @@
 # is one target.
 
 devtools = contrib/devtools/check-attributes contrib/devtools/check-includes \
-	contrib/devtools/check-settings contrib/devtools/check-stdout
+	contrib/devtools/check-service contrib/devtools/check-settings \
+	contrib/devtools/check-stdout
 dist_check_SCRIPTS += $(devtools)
 TESTS += $(devtools)
 

@@ -19,7 +19,7 @@ void add_bench_options(command_line &app, bench_options &options) {
   app.add("--batches", options.how.batches, "values for each figure");
 }
 
-int run_bench(const rank_body &body) {
+int run_bench(const rank_body &body, int ranks) {
   try {
     launcher_group group;
     if (!group.coordinates()) {
@@ -27,7 +27,7 @@ int run_bench(const rank_body &body) {
       return 0;
     }
     const run_limits limits{config().limit(300), 0};
-    const outcome result = group.run("bench", 2, body, limits);
+    const outcome result = group.run("bench", ranks, body, limits);
     if (result.result == outcome::verdict::passed)
       return 0;
     fmt::print(stderr, "{}\n", result.text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
-// What the measuring programs share: options, two pinned ranks, one exit status.
+// What the measuring programs share: options, pinned ranks, one exit status.
 #pragma once
 
 #include "bench/sampling.h"
@@ -22,7 +22,7 @@ struct bench_options {
 // Adds the measuring programs' options to those of add_options.
 void add_bench_options(command_line &app, bench_options &options);
 
-// Two ranks; a failure is printed.
-int run_bench(const rank_body &body);
+// A failure is printed.
+int run_bench(const rank_body &body, int ranks = 2);
 
 } // namespace fabtest

@@ -10,6 +10,7 @@ bench_programs = \
 	fabtests/bench/getinfo_cost \
 	fabtests/bench/overlap_report \
 	fabtests/bench/queues_report \
+	fabtests/bench/rate_perf \
 	fabtests/bench/relay \
 	fabtests/bench/remote_perf \
 	fabtests/bench/trigger_perf
@@ -71,12 +72,16 @@ fabtests_bench_overlap_report_SOURCES = \
 	fabtests/bench/overlap_report.cpp \
 	fabtests/bench/targets.h
 
-# What fabtests/bench/queues runs, besides burst_perf, fabtests/queues and fabtests/mpi/latency.
+# What fabtests/bench/queues runs, besides burst_perf, rate_perf, fabtests/queues and fabtests/mpi/latency.
 fabtests_bench_queues_report_CPPFLAGS = $(fabtests_cppflags)
 fabtests_bench_queues_report_LDADD = $(bench_libs)
 fabtests_bench_queues_report_SOURCES = \
 	fabtests/bench/queues_report.cpp \
 	fabtests/bench/targets.h
+
+fabtests_bench_rate_perf_CPPFLAGS = $(fabtests_cppflags)
+fabtests_bench_rate_perf_LDADD = $(bench_libs)
+fabtests_bench_rate_perf_SOURCES = fabtests/bench/rate_perf.cpp
 
 fabtests_bench_relay_CPPFLAGS = $(fabtests_cppflags)
 fabtests_bench_relay_LDADD = $(fabtests_libs)

@@ -2,8 +2,9 @@
 //
 // What the runs of `queues` have measured: tables, limits, CSV and SVG.
 //   queues_report [--strict] -o NAME FILE
-// Each line of FILE is one figure of fabtests/queues/bursts, bench/burst_perf, queues/daemon_cost
-// or mpi/latency, to which its experiment was added, and what that program doesn't know.
+// Each line of FILE is one figure of fabtests/queues/bursts, bench/burst_perf, bench/rate_perf,
+// queues/daemon_cost or mpi/latency, to which its experiment was added, and what that program
+// doesn't know.
 #include "bench/report.h"
 #include "common/command_line.h"
 
@@ -143,6 +144,7 @@ struct cost_key {
 
 struct cost {
   std::string unit;
+  std::string crowd; // where more are busy than there are processors
   std::map<unsigned, double> by_run;
   [[nodiscard]] double median() const {
     std::vector<double> values;
@@ -162,13 +164,31 @@ void add_cost(costs &all, results &r, const json &j) {
   r.add_run({"memory", key.what, key.ranks, key.way}, c.unit, {j.at("value")});
 }
 
+// Over a NIC: both hosts' ranks are busy, and their daemons.
+void add_rate(costs &all, results &r, const json &j) {
+  const std::size_t size = j.at("size");
+  const std::string nic = j.at("nic"), way = j.at("way");
+  const unsigned pairs = j.at("pairs"), processors = j.at("processors");
+  const double rate = 1e-6 * j.at("rate").get<double>();
+  const unsigned busy = 2 * pairs + (way == "daemon" ? 2 : 0);
+  cost &c = all[{fmt::format("rate over {}, {} B", nic, size), pairs, way}];
+  c.unit = "M/s";
+  if (busy > processors)
+    c.crowd = fmt::format(", {} busy on {}", busy, processors);
+  c.by_run[j.at("run")] = rate;
+  r.add_run({nic, "rate", size, fmt::format("{} x{}", way, pairs)}, c.unit, {rate});
+}
+
 void print_costs(const costs &all) {
   if (all.empty())
     return;
   fmt::print(
-      "\nOn a device in memory that reflects datagrams: medians of all runs. A round trip\n"
-      "through the daemon is what a message pays one way between hosts with one each. Rates: with\n"
-      "a device that takes so long of its user's time for a datagram, each way.\n"
+      "\nWhat the daemon costs, medians of all runs. On a device in memory that reflects "
+      "datagrams:\n"
+      "a round trip through the daemon is what a message pays one way between hosts with one "
+      "each;\n"
+      "rates with a device that takes so long of its user's time for a datagram, each way. Over a\n"
+      "NIC: messages between two hosts, of all pairs of ranks.\n"
       "{:<30} {:>5} {:<26} {:>10}\n",
       "", "ranks", "", "");
   for (const auto &[key, c] : all)
@@ -201,7 +221,7 @@ void judge_costs(std::vector<verdict> &sheet, const costs &all) {
                                   [](double a, double b) { return a / b; }))
         sheet.push_back(
             {fmt::format("{}, {} rank{}", key.what, key.ranks, key.ranks == 1 ? "" : "s"),
-             "of one that polls the device", *v, 0.8, *v >= 0.8});
+             "of one that polls the device" + c.crowd, *v, 0.8, *v >= 0.8});
   for (const auto &[key, c] : all) {
     if (key.what == "idle")
       sheet.push_back({"idle " + key.way, "% of a processor", c.median(), 2, c.median() < 2});
@@ -303,6 +323,8 @@ int report(const std::string &path, const std::string &output, bool strict) {
       add_burst(b, r, j);
     else if (experiment == "cost")
       add_cost(c, r, j);
+    else if (experiment == "rate")
+      add_rate(c, r, j);
     else if (experiment == "latency")
       add_latency(r, j);
     else

@@ -15,6 +15,7 @@
 #include "fuzz/packets.h"
 #include "fuzz/scribble.h"
 #include "harness/hub.h"
+#include "harness/passing.h"
 
 #include <array>
 #include <cstdlib>
@@ -339,10 +340,10 @@ private:
       passed.push_back(memory_of(0, 0));
       break;
     case 4:
-      passed.push_back(memory_of(in_.word(), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
+      passed.push_back(memory_of(in_.word(), harness::all_seals));
       break;
     case 5: // that can't be mapped for writing
-      passed.push_back(memory_of(0, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | F_SEAL_WRITE));
+      passed.push_back(memory_of(0, harness::all_seals | F_SEAL_WRITE));
       break;
     case 6:
       passed.push_back(make_fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
@@ -356,34 +357,13 @@ private:
     }
     for (const Fd &fd : passed)
       fds.push_back(fd.get());
-    fds.resize(std::min<std::size_t>(fds.size(), 200));
-    send(rank.its_socket(), bytes, fds);
+    (void)harness::send_passing(rank.its_socket().get(), bytes, fds, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 
   static Fd memory_of(std::uint32_t more, int seals) {
-    Fd out = make_fd(memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    const off_t right = link::host::page_bytes() + off_t{2} * ring_bytes;
-    must(ftruncate(out.get(), right + more) == 0 && fcntl(out.get(), F_ADD_SEALS, seals) == 0);
+    Fd out = harness::make_memory(harness::memory_bytes(ring_bytes) + more, seals);
+    must(static_cast<bool>(out));
     return out;
-  }
-
-  static void send(const Fd &socket, std::span<const std::byte> bytes,
-                   const std::vector<int> &fds) {
-    alignas(cmsghdr) char control[CMSG_SPACE(200 * sizeof(int))] = {};
-    iovec body{const_cast<std::byte *>(bytes.data()), bytes.size()};
-    msghdr message{};
-    message.msg_iov = &body;
-    message.msg_iovlen = 1;
-    if (!fds.empty()) {
-      message.msg_control = control;
-      message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
-      cmsghdr *const c = CMSG_FIRSTHDR(&message);
-      c->cmsg_level = SOL_SOCKET;
-      c->cmsg_type = SCM_RIGHTS;
-      c->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-      std::memcpy(CMSG_DATA(c), fds.data(), fds.size() * sizeof(int));
-    }
-    (void)sendmsg(socket.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 
   // What it is told, if anything: an answer that makes sense.

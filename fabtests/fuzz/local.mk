@@ -33,7 +33,7 @@ fuzz_daemon_common = fabtests/fuzz/input.h fabtests/fuzz/packets.cpp fabtests/fu
 	fabtests/fuzz/scribble.h
 
 fabtests_fuzz_fuzz_daemon_SOURCES = fabtests/fuzz/fuzz_daemon.cpp fabtests/harness/hub.h \
-	$(fuzz_daemon_common)
+	fabtests/harness/passing.h $(fuzz_daemon_common)
 fabtests_fuzz_fuzz_daemon_CPPFLAGS = $(sim_cppflags)
 fabtests_fuzz_fuzz_daemon_LDFLAGS = $(fuzz_ldflags)
 fabtests_fuzz_fuzz_daemon_LDADD = $(daemon_libs)

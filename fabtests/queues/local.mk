@@ -30,4 +30,4 @@ check_PROGRAMS += fabtests/queues/daemon_cost
 
 # What fabtests/bench/queues runs, which see.
 queues-programs: $(sbin_PROGRAMS) fabtests/queues/bursts fabtests/queues/daemon_cost \
-	fabtests/bench/burst_perf fabtests/bench/queues_report
+	fabtests/bench/burst_perf fabtests/bench/rate_perf fabtests/bench/queues_report

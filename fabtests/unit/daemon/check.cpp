@@ -186,6 +186,9 @@ static void check__addresses_and_links(void **) {
   rc = -ENETDOWN;
   expect_only(host.run({{"device", "xdp:eth9"}}), Verdict::missing, "xdp:eth9", {},
               {"ip link set eth9 up"});
+  rc = -EOPNOTSUPP;
+  expect_only(host.run({{"device", "xdp:eth9"}}), Verdict::missing, "xdp:eth9", {},
+              {"ethtool -L eth9 rx 1"});
   rc = -EMSGSIZE;
   expect_only(host.run({{"device", "eth9"}, {"mtu", "9000"}}), Verdict::missing, "eth9", {},
               {"ip link set eth9 mtu 9000"});
@@ -260,6 +263,15 @@ static void check__huge_pages(void **) {
               "huge pages", {"none are reserved"}, {"nr_hugepages"});
 }
 
+// DPDK may have others than are known here.
+static void check__a_driver_that_may_be_none(void **) {
+  Host host;
+  const auto findings = host.run({{"device", "net_foo0"}});
+  assert_true(would_start(findings));
+  expect_only(findings, Verdict::note, "net_foo0",
+              {"a driver that isn't among net_af_packet, ", "net_virtio_user"}, {"another name"});
+}
+
 static void check__privileges(void **) {
   const Host host;
   host.privileges("0000000000002000", "unlimited"); // CAP_NET_RAW
@@ -267,8 +279,11 @@ static void check__privileges(void **) {
               {"this process lacks CAP_NET_ADMIN"}, {"root", "AmbientCapabilities=CAP_NET_ADMIN"});
   host.privileges("0000000000000000", "unlimited");
   expect_only(host.run({{"device", "xdp:eth9"}}), Verdict::missing, "xdp:eth9",
-              {"lacks CAP_NET_RAW, CAP_NET_ADMIN, CAP_SYS_ADMIN"}, {});
+              {"lacks CAP_NET_RAW, CAP_NET_ADMIN, CAP_SYS_ADMIN"},
+              {"AmbientCapabilities=CAP_NET_RAW CAP_NET_ADMIN CAP_SYS_ADMIN"}); // systemd's list
   expect_fine(host.run({{"device", "net_memif0,id=0"}}));
+  expect_only(host.run({{"device", "net_tap0,iface=dtap0"}}), Verdict::missing,
+              "net_tap0,iface=dtap0", {"lacks CAP_NET_ADMIN"}, {});
   host.tree.pci("0000:3b:00.0", "uio_pci_generic", 0);
   expect_only(host.run({{"device", "3b:00.0"}, {"processor", processor()}}), Verdict::missing,
               "3b:00.0", {"lacks CAP_SYS_ADMIN, CAP_SYS_RAWIO"}, {});
@@ -334,6 +349,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(check__the_group_of_vfio),
     cmocka_unit_test(check__devices_that_are_shared_need_no_vfio),
     cmocka_unit_test(check__huge_pages),
+    cmocka_unit_test(check__a_driver_that_may_be_none),
     cmocka_unit_test(check__privileges),
     cmocka_unit_test(check__memory_that_may_be_locked),
     cmocka_unit_test(check__the_node_of_device_and_processor),

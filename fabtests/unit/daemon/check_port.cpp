@@ -15,14 +15,18 @@ namespace {
 
 constexpr std::uint16_t asking = 5000;
 
+std::unique_ptr<link::Port> port_of(Hub &hub, std::uint16_t number) {
+  std::unique_ptr<link::Port> port;
+  std::string error;
+  Address own;
+  own.port = number;
+  assert_int_equal(hub.open_port(own, {}, port, error), 0);
+  return port;
+}
+
 // Somebody on the device's network.
 struct Asker {
-  explicit Asker(Hub &hub) {
-    std::string error;
-    Address own;
-    own.port = asking;
-    assert_int_equal(hub.open_port(own, {}, port, error), 0);
-  }
+  explicit Asker(Hub &hub) : port(port_of(hub, asking)) {}
   void ask(const wire::Probe &probe = {}) const {
     Address to = port->address();
     to.port = check::default_port;
@@ -101,12 +105,7 @@ void check_port__may_be_left_out(void **) {
 void check_port__answers_nothing_else(void **) {
   Hub hub;
   const Asker a(hub);
-  std::unique_ptr<link::Port> port;
-  std::string error;
-  Address own;
-  own.port = check::default_port;
-  assert_int_equal(hub.open_port(own, {}, port, error), 0);
-  CheckPort check(std::move(port));
+  CheckPort check(port_of(hub, check::default_port));
   const auto send = [&](std::span<const std::byte> bytes) {
     assert_true(a.port->reply_to({check.port().address(), {}}, bytes));
     return check.turn(Time{});
@@ -150,12 +149,7 @@ void check_port__counts_what_it_answers(void **) {
 void check_port__refuses_a_flood(void **) {
   Hub hub;
   const Asker a(hub);
-  std::unique_ptr<link::Port> port;
-  std::string error;
-  Address own;
-  own.port = check::default_port;
-  assert_int_equal(hub.open_port(own, {}, port, error), 0);
-  CheckPort check(std::move(port));
+  CheckPort check(port_of(hub, check::default_port));
   for (unsigned i = 0; i < check::Responder::burst + 5; ++i) {
     a.ask();
     assert_true(check.turn(Time{}));
@@ -170,10 +164,7 @@ void check_port__that_is_taken_is_told(void **) {
   logged.clear();
   set_log_sink([](LogLevel, std::string_view text) { logged += text; });
   Scene s(0);
-  std::unique_ptr<link::Port> other;
-  Address own;
-  own.port = check::default_port;
-  assert_int_equal(s.hub->open_port(own, {}, other, s.error), 0);
+  const auto other = port_of(*s.hub, check::default_port);
   Config config;
   config.socket = fresh_name();
   config.devices.resize(1);

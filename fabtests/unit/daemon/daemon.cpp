@@ -5,6 +5,7 @@
 
 #include "dpdkx/link/daemon/client.h"
 #include "harness/hub.h"
+#include "harness/passing.h"
 #include "unit/daemon/fakes.h"
 
 #include <atomic>
@@ -374,27 +375,21 @@ int attach_status(const Running &running, const link::daemon::Request &request,
   return reply.status;
 }
 
-link::host::Fd memory_of(std::size_t bytes, bool sealed) {
-  link::host::Fd out;
-  {
-    const link::host::ForkHold hold;
-    out = link::host::Fd(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING), hold);
-  }
-  assert_int_equal(ftruncate(out.get(), static_cast<off_t>(bytes)), 0);
-  if (sealed)
-    assert_int_equal(fcntl(out.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
-  return out;
-}
-
 } // namespace
 
 static void memory__that_could_fail_is_refused(void **) {
   const Running running;
-  const std::size_t right = link::host::page_bytes() + 2 * std::size_t{64} * 1024;
+  const std::size_t right = harness::memory_bytes(std::size_t{64} * 1024);
+  const auto memory_of = [](std::size_t bytes, int seals) {
+    link::host::Fd out = harness::make_memory(bytes, seals);
+    assert_true(static_cast<bool>(out));
+    return out;
+  };
+  constexpr int all = harness::all_seals;
   const Rank rank;
-  assert_int_equal(attach_status(running, rank.request, memory_of(right, false)), -EPROTO);
-  assert_int_equal(attach_status(running, rank.request, memory_of(right - 4096, true)), -EPROTO);
-  assert_int_equal(attach_status(running, rank.request, memory_of(right + 4096, true)), -EPROTO);
+  assert_int_equal(attach_status(running, rank.request, memory_of(right, 0)), -EPROTO);
+  assert_int_equal(attach_status(running, rank.request, memory_of(right - 4096, all)), -EPROTO);
+  assert_int_equal(attach_status(running, rank.request, memory_of(right + 4096, all)), -EPROTO);
   link::host::Fd null;
   {
     const link::host::ForkHold hold;
@@ -404,7 +399,7 @@ static void memory__that_could_fail_is_refused(void **) {
   link::daemon::Request wrong = rank.request;
   wrong.ip[0] = 1;
   assert_int_equal(attach_status(running, wrong, rank.memory), -EADDRNOTAVAIL);
-  assert_int_equal(attach_status(running, rank.request, memory_of(right, true)), 0);
+  assert_int_equal(attach_status(running, rank.request, memory_of(right, all)), 0);
   assert_true(running.comes_to("ranks", 0));
 }
 
@@ -571,7 +566,31 @@ static void rank__that_is_stopped_costs_others_nothing(void **) {
 
 // The thread that forwards has no time for that.
 static void rank__that_passes_what_takes_its_time_costs_others_nothing(void **) {
-  Lingering one, another;
+  const Running running;
+  // To be read, or unread as the rank is gone by then.
+  for (const bool stays : {true, false}) {
+    Lingering one;
+    Rank rank(64 * 1024, 7);
+    assert_int_equal(link::daemon::connect_to_daemon(running.config.socket, rank.channel.socket),
+                     0);
+    assert_int_equal(link::host::send_with_memory(rank.channel.socket,
+                                                  std::as_bytes(std::span(&rank.request, 1)),
+                                                  rank.memory),
+                     0);
+    assert_true(running.comes_to("ranks", 1));
+    const std::byte wake[1]{};
+    assert_int_equal(link::host::send_with_memory(rank.channel.socket, wake, one.end), 0);
+    one.end.reset();
+    if (!stays)
+      rank.channel.socket.reset();
+    assert_true(running.comes_to("ranks", 0)); // it has no business to
+    assert_int_equal(ping_pong(running, 100, false), 100);
+  }
+}
+
+// Messages of one byte are, of another length not.
+static void rank__that_sends_what_is_no_wake_is_thrown_out(void **) {
+  const LogCapture log;
   const Running running;
   Rank rank(64 * 1024, 7);
   assert_int_equal(link::daemon::connect_to_daemon(running.config.socket, rank.channel.socket), 0);
@@ -580,15 +599,13 @@ static void rank__that_passes_what_takes_its_time_costs_others_nothing(void **) 
                                                 rank.memory),
                    0);
   assert_true(running.comes_to("ranks", 1));
-  const std::byte wake[1]{};
-  assert_int_equal(link::host::send_with_memory(rank.channel.socket, wake, one.end), 0);
-  one.end.reset();
+  for (int i = 0; i < 100; ++i)
+    assert_int_equal(send(rank.channel.socket.get(), "w", 1, MSG_NOSIGNAL), 1);
   assert_int_equal(ping_pong(running, 100, false), 100);
-  assert_int_equal(link::host::send_with_memory(rank.channel.socket, wake, another.end), 0);
-  another.end.reset();
-  rank.channel.socket.reset(); // with what may lie there unread
+  assert_int_equal(running.told("ranks"), 1);
+  assert_int_equal(send(rank.channel.socket.get(), "ww", 2, MSG_NOSIGNAL), 2);
   assert_true(running.comes_to("ranks", 0));
-  assert_int_equal(ping_pong(running, 100, false), 100);
+  assert_int_equal(LogCapture::count("has written a message that is no wake: it is detached"), 1);
 }
 
 static void rank__that_writes_nonsense_is_thrown_out(void **) {
@@ -729,6 +746,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(port__of_a_killed_rank_is_free_again),
     cmocka_unit_test(rank__that_is_stopped_costs_others_nothing),
     cmocka_unit_test(rank__that_passes_what_takes_its_time_costs_others_nothing),
+    cmocka_unit_test(rank__that_sends_what_is_no_wake_is_thrown_out),
     cmocka_unit_test(rank__that_writes_nonsense_is_thrown_out),
     cmocka_unit_test(processor__is_what_the_last_reload_says),
     cmocka_unit_test(daemon__is_one_by_name),

@@ -22,6 +22,7 @@ unit_dpdkxd_sources = \
 
 unit_daemon_sources = \
 	fabtests/harness/hub.h \
+	fabtests/harness/passing.h \
 	fabtests/unit/daemon/acknowledger.cpp \
 	fabtests/unit/daemon/attachment.cpp \
 	fabtests/unit/daemon/check_port.cpp \

@@ -241,6 +241,37 @@ static void options__a_reload_tells_what_takes_a_restart(void **) {
   }
 }
 
+// Another way to write the same is no change.
+static void options__a_reload_compares_what_values_mean(void **) {
+  std::vector<std::string> left;
+  const auto changes = [&](Pairs running, Pairs read) {
+    left.clear();
+    (void)what_reload_changes(given(running, "f:1: "), given(read, "f:2: "), left);
+    return !left.empty();
+  };
+  assert_false(changes({{"resolve-timeout", "1500ms"}}, {{"resolve-timeout", "1500000us"}}));
+  assert_false(changes({{"resolve-timeout", "10000ms"}}, {}));
+  assert_false(changes({}, {{"resolve-timeout", "10 s"}}));
+  assert_false(changes({{"memory", "1GiB"}}, {{"memory", "1024MiB"}}));
+  assert_false(changes({{"checksum-offload", "on"}}, {{"checksum-offload", "yes"}}));
+  assert_false(changes({{"huge-pages", "AUTO"}}, {}));
+  assert_false(changes({{"mtu", "1400"}, {"mtu", "1400"}}, {{"mtu", "01400"}}));
+  assert_false(changes({{"device", "0000:01:00.0"}}, {{"device", "01:00.0"}}));
+  assert_false(changes({{"device", "eth0; eth1"}}, {{"device", "eth0"}, {"device", "eth1"}}));
+  assert_false(changes({{"address", "fd00::1/64"}}, {{"address", "fd00:0::1/64"}}));
+  assert_false(changes({{"neighbors", "10.0.0.2=0a:00:00:00:00:02"}},
+                       {{"neighbors", "10.0.0.2=0A:00:00:00:00:02"}}));
+  assert_true(changes({{"resolve-timeout", "1500ms"}}, {{"resolve-timeout", "1500us"}}));
+  assert_true(changes({{"checksum-offload", "on"}}, {}));
+  assert_true(changes({{"mtu", "1400"}, {"mtu", "1500"}}, {{"mtu", "1400"}}));
+  assert_true(changes({{"device", "eth0"}}, {{"device", "xdp:eth0"}}));
+  assert_true(changes({{"device", "01:00.0,a=1"}}, {{"device", "01:00.0"}}));
+  assert_true(
+      changes({{"device", "eth0"}, {"device", "eth1"}}, {{"device", "eth1"}, {"device", "eth0"}}));
+  assert_true(changes({{"address", "-"}}, {{"address", "10.0.0.1/24"}}));
+  assert_true(changes({{"metrics", "127.0.0.1:1"}}, {{"metrics", "127.0.0.1:2"}}));
+}
+
 // The page has each option with its range and default, and no others.
 static void options__are_those_of_the_man_page(void **) {
   const char *top = std::getenv("top_srcdir");
@@ -309,6 +340,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(options__processors_are_those_it_may_use),
     cmocka_unit_test(options__a_reload_changes_what_it_can),
     cmocka_unit_test(options__a_reload_tells_what_takes_a_restart),
+    cmocka_unit_test(options__a_reload_compares_what_values_mean),
     cmocka_unit_test(options__are_those_of_the_man_page),
     cmocka_unit_test(options__are_those_of_the_example),
 };

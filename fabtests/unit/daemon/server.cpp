@@ -2,6 +2,7 @@
 #include "dpdkx/daemon/server.h"
 
 #include "dpdkx/link/host/segment.h"
+#include "harness/passing.h"
 #include "unit/daemon/fakes.h"
 
 #include <atomic>
@@ -62,6 +63,12 @@ struct Lab {
   Reply answer_to(std::string_view bytes) {
     const link::host::Fd socket = ask(bytes);
     look();
+    return reply_at(socket);
+  }
+  // What it answers there, looking as often as that takes.
+  Reply answer_at(const link::host::Fd &socket) {
+    for (int i = 0; i < patience_ms && !readable(socket.get(), 1); ++i)
+      look();
     return reply_at(socket);
   }
   static Reply reply_at(const link::host::Fd &socket) {
@@ -191,19 +198,9 @@ static void guest__that_passes_several_descriptors_is_refused(void **) {
     const link::host::Fd memory = some_memory(), socket = lab.connect();
     const Request request = attach_request();
     const std::vector<int> fds(count, memory.get());
-    std::vector<char> control(CMSG_SPACE(count * sizeof(int)));
-    iovec body{const_cast<Request *>(&request), sizeof(request)};
-    msghdr message{};
-    message.msg_iov = &body;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr *const c = CMSG_FIRSTHDR(&message);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(count * sizeof(int));
-    std::memcpy(CMSG_DATA(c), fds.data(), count * sizeof(int));
-    assert_int_equal(sendmsg(socket.get(), &message, MSG_NOSIGNAL), sizeof(request));
+    assert_int_equal(harness::send_passing(socket.get(), std::as_bytes(std::span(&request, 1)), fds,
+                                           MSG_NOSIGNAL),
+                     sizeof(request));
     const int free_before = open("/dev/null", O_RDONLY | O_CLOEXEC);
     close(free_before);
     lab.look();
@@ -296,26 +293,88 @@ static void descriptors__that_run_out_are_told(void **) {
       taken.push_back(fd);
   };
   take_all();
-  lab.look(); // room is made by one who says nothing
-  assert_int_equal(Lab::reply_at(asks).status, 0);
+  // Room is made by one who says nothing, as soon as another thread has closed its end.
+  assert_int_equal(lab.answer_at(asks).status, 0);
   assert_int_equal(Lab::reply_at(silent[0]).status, -ETIMEDOUT);
   assert_int_equal(Lab::reply_at(silent[1]).status, 1);
   for (link::host::Fd &socket : silent)
     socket.reset();
   lab.look();
   assert_false(lab.server.busy());
-  // Another thread closes the server's ends; ours of `asks` is left.
+  // Ours of `asks` is left.
   while (descriptors_below(limit) > idle + taken.size() + 1)
     std::this_thread::yield();
   asks = lab.ask(bytes_of(link::daemon::make_request(Ask::devices)));
   take_all();
   lab.look(); // and where nobody is, the one who has come is told
   assert_int_equal(Lab::reply_at(asks).status, -EMFILE);
+  assert_true(lab.server.busy()); // to look again soon
   for (const int fd : taken)
     close(fd);
   asks = lab.ask(bytes_of(link::daemon::make_request(Ask::devices)));
+  assert_int_equal(lab.answer_at(asks).status, 0);
+  assert_false(lab.server.busy());
+}
+
+// Of whom there are more at once than descriptors.
+static void descriptors__that_run_out_cost_nobody_an_answer(void **) {
+  Lab lab;
+  std::vector<link::host::Fd> sockets;
+  for (int i = 0; i < 10; ++i)
+    sockets.push_back(lab.ask(bytes_of(link::daemon::make_request(Ask::devices))));
+  const Descriptors few(128);
+  std::vector<int> taken;
+  for (int fd; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;)
+    taken.push_back(fd);
+  for (int i = 0; i < 3; ++i, taken.pop_back())
+    close(taken.back());
+  for (const link::host::Fd &socket : sockets)
+    assert_int_equal(lab.answer_at(socket).status, 0);
+  for (const int fd : taken)
+    close(fd);
+  assert_int_equal(lab.server.refused(), 0);
+}
+
+// Neither of who has to go as there are none left, nor of who passes some then.
+static void descriptors__that_run_out_are_not_waited_for(void **) {
+  Lab lab;
+  Lingering one, another;
+  const link::host::Fd silent = lab.connect(), passes = lab.connect();
   lab.look();
-  assert_int_equal(Lab::reply_at(asks).status, 0);
+  const Request request = attach_request();
+  const auto pass = [&](const link::host::Fd &socket, link::host::Fd &end) {
+    assert_int_equal(
+        link::host::send_with_memory(socket, std::as_bytes(std::span(&request, 1)), end), 0);
+    end.reset();
+  };
+  pass(passes, one.end);
+  const link::host::Fd late = lab.connect(), later = lab.connect();
+  pass(late, another.end);
+  const Descriptors few(128);
+  std::vector<int> taken;
+  for (int fd; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;)
+    taken.push_back(fd);
+  const Time begin = SystemClock::instance().now();
+  assert_int_equal(lab.answer_at(passes).status, -EMFILE);
+  for (int i = 0; i < 10; ++i)
+    lab.look();
+  assert_true(SystemClock::instance().now() - begin < 10s); // and not a minute
+  for (const int fd : taken)
+    close(fd);
+}
+
+static void undertaker__closes_others_while_one_takes_its_time(void **) {
+  daemon::Undertaker undertaker;
+  std::string error;
+  assert_int_equal(undertaker.start(error), 0);
+  Lingering some[3];
+  for (Lingering &one : some) {
+    undertaker.take(std::move(one.end));
+    usleep(20'000);
+  }
+  auto [ours, its] = socket_pair();
+  undertaker.take(std::move(its));
+  assert_true(readable(ours.get(), patience_ms));
 }
 
 static void many__at_once_are_all_served(void **) {
@@ -461,6 +520,9 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(guest__that_says_nothing_is_given_up),
     cmocka_unit_test(guests__that_say_nothing_keep_nobody_out),
     cmocka_unit_test(descriptors__that_run_out_are_told),
+    cmocka_unit_test(descriptors__that_run_out_cost_nobody_an_answer),
+    cmocka_unit_test(descriptors__that_run_out_are_not_waited_for),
+    cmocka_unit_test(undertaker__closes_others_while_one_takes_its_time),
     cmocka_unit_test(many__at_once_are_all_served),
     cmocka_unit_test(name__that_is_none_is_refused),
     cmocka_unit_test(path__is_open_to_all_and_goes_with_its_server),

@@ -16,6 +16,7 @@ unit_link_ethdev_sources = \
 	fabtests/unit/link_ethdev/resolution.cpp \
 	fabtests/unit/link_ethdev/steering.cpp \
 	fabtests/unit/link_ethdev/traffic.cpp \
+	fabtests/unit/link_ethdev/xdp_queues.cpp \
 	fabtests/unit/op/allocations.cpp \
 	fabtests/unit/op/allocations.h \
 	prov/dpdkx/link/ethdev/loader.cpp

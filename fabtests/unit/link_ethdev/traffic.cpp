@@ -355,40 +355,53 @@ static void af_xdp__every_size_arrives_intact(void **) {
   });
 }
 
-static void wait__fd_is_readable_when_something_arrives(void **) {
-  run_each({}, [](Host &host) {
-    auto device = open(request(host.interface()));
-    End end(device, 5000), other(device, 5001);
-    auto path = end.connect(at(host.peer_ip(), 5000));
-    int fd = end.port().wait_fd();
-    CHECK(fd >= 0);
-    while (!end.port().arm())
-      end.turn();
-    pollfd waiter{fd, POLLIN, 0};
-    CHECK(poll(&waiter, 1, 0) == 0);
-    end.meet(host);
-    for (unsigned i = 0; i < 100; ++i) {
-      if (host.rank() == 0) {
-        end.send(path, pattern(16, i));
-        end.receive();
-        continue;
-      }
-      // Sleeps for each, whatever the other port's thread takes from the device.
-      for (bool got = false; !got;) {
-        if (end.port().arm())
-          CHECK(poll(&waiter, 1, 10000) == 1);
-        end.port().disarm();
-        if (i % 2)
-          other.turn(); // may take it, and then hands it on
-        link::RxDatagram datagram;
-        if (end.port().poll(&datagram, 1) == 1) {
-          got = true;
-          end.port().release(&datagram, 1);
-        }
-      }
+// A ping-pong of which one side sleeps.
+static void sleep_for_each(Host &host, const std::shared_ptr<link::Device> &device) {
+  End end(device, 5000), other(device, 5001);
+  auto path = end.connect(at(host.peer_ip(), 5000));
+  int fd = end.port().wait_fd();
+  CHECK(fd >= 0);
+  while (!end.port().arm())
+    end.turn();
+  pollfd waiter{fd, POLLIN, 0};
+  CHECK(poll(&waiter, 1, 0) == 0);
+  end.meet(host);
+  for (unsigned i = 0; i < 100; ++i) {
+    if (host.rank() == 0) {
       end.send(path, pattern(16, i));
+      end.receive();
+      continue;
     }
-    end.meet(host);
+    // Sleeps for each, whatever the other port's thread takes from the device.
+    for (bool got = false; !got;) {
+      if (end.port().arm())
+        CHECK(poll(&waiter, 1, 10000) == 1);
+      end.port().disarm();
+      if (i % 2)
+        other.turn(); // may take it, and then hands it on
+      link::RxDatagram datagram;
+      if (end.port().poll(&datagram, 1) == 1) {
+        got = true;
+        end.port().release(&datagram, 1);
+      }
+    }
+    end.send(path, pattern(16, i));
+  }
+  end.meet(host);
+}
+
+static void wait__fd_is_readable_when_something_arrives(void **) {
+  run_each({}, [](Host &host) { sleep_for_each(host, open(request(host.interface()))); });
+}
+
+static void wait__fd_of_af_xdp_is_readable_when_something_arrives(void **) {
+  run_each({}, [](Host &host) {
+    std::shared_ptr<link::Device> device;
+    std::string error;
+    const auto what = request(std::string("xdp:") + host.interface());
+    if (dpdkx_ethdev_module()->open_device(what, {}, device, error) != 0)
+      throw Skip(error);
+    sleep_for_each(host, device);
   });
 }
 
@@ -450,6 +463,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(vlan__tagged_traffic_only),
     cmocka_unit_test(af_xdp__every_size_arrives_intact),
     cmocka_unit_test(wait__fd_is_readable_when_something_arrives),
+    cmocka_unit_test(wait__fd_of_af_xdp_is_readable_when_something_arrives),
     cmocka_unit_test(wait__another_ports_poll_wakes),
 };
 static const unit::Group group{"ethdev_traffic", cases};

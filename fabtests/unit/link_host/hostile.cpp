@@ -7,6 +7,7 @@
 #include "dpdkx/link/host/handshake.h"
 #include "dpdkx/link/host/names.h"
 #include "dpdkx/link/host/segment.h"
+#include "harness/passing.h"
 
 #include <cerrno>
 #include <climits>
@@ -21,6 +22,7 @@
 
 using namespace link_host;
 using namespace dpdkx::link::host;
+using harness::all_seals;
 
 namespace {
 
@@ -35,21 +37,8 @@ public:
 
   // Sends `bytes` with descriptors.
   void say(const void *bytes, std::size_t len, const std::vector<int> &fds = {}) const {
-    alignas(cmsghdr) char control[CMSG_SPACE(8 * sizeof(int))] = {};
-    iovec body{const_cast<void *>(bytes), len};
-    msghdr message{};
-    message.msg_iov = &body;
-    message.msg_iovlen = 1;
-    if (!fds.empty()) {
-      message.msg_control = control;
-      message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
-      cmsghdr *const c = CMSG_FIRSTHDR(&message);
-      c->cmsg_level = SOL_SOCKET;
-      c->cmsg_type = SCM_RIGHTS;
-      c->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-      std::memcpy(CMSG_DATA(c), fds.data(), fds.size() * sizeof(int));
-    }
-    assert_int_equal(sendmsg(socket_.get(), &message, MSG_NOSIGNAL), len);
+    const std::span body(static_cast<const std::byte *>(bytes), len);
+    assert_int_equal(harness::send_passing(socket_.get(), body, fds, MSG_NOSIGNAL), len);
   }
   void say(const Hello &hello, const std::vector<int> &fds) const {
     say(&hello, sizeof(hello), fds);
@@ -109,15 +98,13 @@ struct Corrupted {
   }
 };
 
-int plain_memfd(std::size_t bytes, int seals) {
-  const int fd = memfd_create("liar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  assert_int_equal(ftruncate(fd, static_cast<off_t>(bytes)), 0);
-  assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
-  return fd;
+Fd memory_of(std::size_t bytes, int seals) {
+  Fd out = harness::make_memory(bytes, seals);
+  assert_true(static_cast<bool>(out));
+  return out;
 }
 
-constexpr int all_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-std::size_t right_size() { return page_bytes() + 2 * std::size_t{ring_size}; }
+const std::size_t right_size = harness::memory_bytes(ring_size);
 
 // The port refuses what `say` says, keeps nothing of it, and logs it once.
 template <class Say> void expect_refusal(Say say, int status = -EPROTO) {
@@ -140,21 +127,23 @@ template <class Say> void expect_refusal(Say say, int status = -EPROTO) {
   await_event(*port, PathEventKind::accepted);
 }
 
+void expect_memory_refused(const Fd &memory) {
+  expect_refusal([&](const Liar &liar) { liar.say(liar.hello(), {memory.get()}); });
+}
 void expect_memory_refused(int fd) {
   expect_refusal([&](const Liar &liar) { liar.say(liar.hello(), {fd}); });
   close(fd);
 }
 
 void expect_hello_refused(void (*spoil)(Hello &), int status = -EPROTO) {
-  const int fd = plain_memfd(right_size(), all_seals);
+  const Fd memory = memory_of(right_size, all_seals);
   expect_refusal(
       [&](const Liar &liar) {
         Hello hello = liar.hello();
         spoil(hello);
-        liar.say(hello, {fd});
+        liar.say(hello, {memory.get()});
       },
       status);
-  close(fd);
 }
 
 } // namespace
@@ -172,19 +161,18 @@ static void hello__of_any_bytes_is_refused(void **) {
 }
 
 static void hello__of_another_length_is_refused(void **) {
-  const int fd = plain_memfd(right_size(), all_seals);
+  const Fd memory = memory_of(right_size, all_seals);
   for (const std::size_t len : {sizeof(Hello) - 1, std::size_t{1}, std::size_t{8}})
     expect_refusal([&](const Liar &liar) {
       const Hello hello = liar.hello();
-      liar.say(&hello, len, {fd});
+      liar.say(&hello, len, {memory.get()});
     });
   expect_refusal([&](const Liar &liar) {
     char longer[sizeof(Hello) + 1] = {};
     const Hello hello = liar.hello();
     std::memcpy(longer, &hello, sizeof(hello));
-    liar.say(longer, sizeof(longer), {fd});
+    liar.say(longer, sizeof(longer), {memory.get()});
   });
-  close(fd);
 }
 
 static void hello__without_its_memory_is_refused(void **) {
@@ -192,10 +180,10 @@ static void hello__without_its_memory_is_refused(void **) {
 }
 
 static void hello__with_more_descriptors_is_refused(void **) {
-  const int fd = plain_memfd(right_size(), all_seals);
-  expect_refusal([&](const Liar &liar) { liar.say(liar.hello(), {fd, fd}); });
-  expect_refusal([&](const Liar &liar) { liar.say(liar.hello(), {fd, fd, fd, fd, fd, fd}); });
-  close(fd);
+  const Fd memory = memory_of(right_size, all_seals);
+  for (const std::size_t count : {2u, 6u})
+    expect_refusal(
+        [&](const Liar &liar) { liar.say(liar.hello(), std::vector<int>(count, memory.get())); });
 }
 
 static void hello__of_another_version_is_refused(void **) {
@@ -215,15 +203,15 @@ static void hello__of_impossible_rings_is_refused(void **) {
 }
 
 static void memory__that_could_shrink_is_refused(void **) {
-  expect_memory_refused(plain_memfd(right_size(), 0));
-  expect_memory_refused(plain_memfd(right_size(), F_SEAL_GROW | F_SEAL_SEAL));
-  expect_memory_refused(plain_memfd(right_size(), F_SEAL_SHRINK | F_SEAL_SEAL));
+  expect_memory_refused(memory_of(right_size, 0));
+  expect_memory_refused(memory_of(right_size, F_SEAL_GROW | F_SEAL_SEAL));
+  expect_memory_refused(memory_of(right_size, F_SEAL_SHRINK | F_SEAL_SEAL));
 }
 
 static void memory__of_another_size_is_refused(void **) {
-  expect_memory_refused(plain_memfd(0, all_seals));
-  expect_memory_refused(plain_memfd(right_size() - page_bytes(), all_seals));
-  expect_memory_refused(plain_memfd(right_size() + page_bytes(), all_seals));
+  expect_memory_refused(memory_of(0, all_seals));
+  expect_memory_refused(memory_of(right_size - page_bytes(), all_seals));
+  expect_memory_refused(memory_of(right_size + page_bytes(), all_seals));
 }
 
 static void memory__that_is_none_is_refused(void **) {
@@ -237,13 +225,12 @@ static void memory__that_is_none_is_refused(void **) {
 }
 
 static void memory__that_is_read_only_is_refused(void **) {
-  const int fd = plain_memfd(right_size(), all_seals);
-  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  const Fd memory = memory_of(right_size, all_seals);
+  const std::string path = "/proc/self/fd/" + std::to_string(memory.get());
   const int read_only = open(path.c_str(), O_RDONLY);
   assert_true(read_only >= 0);
   expect_refusal([&](const Liar &liar) { liar.say(liar.hello(), {read_only}); }, -EACCES);
   close(read_only);
-  close(fd);
 }
 
 static void guest__that_stays_silent_is_shown_out(void **) {
@@ -349,7 +336,7 @@ static void memory__of_random_bytes_harms_nobody(void **) {
         tx.commit(random() % 100);
       }
       if (random() % 16 == 0) {
-        const std::size_t at = random() % 4 == 0 ? random() % 512 : random() % right_size();
+        const std::size_t at = random() % 4 == 0 ? random() % 512 : random() % right_size;
         std::uint64_t value = random() % 2 ? random() : publish_word(at, random() % 2000);
         std::memcpy(base + at / 8 * 8, &value, 8);
       }

@@ -1,4 +1,5 @@
 unit_link_host_sources = \
+	fabtests/harness/passing.h \
 	fabtests/unit/link_host/data.cpp \
 	fabtests/unit/link_host/ends.cpp \
 	fabtests/unit/link_host/fork.cpp \

@@ -36,6 +36,7 @@ public:
   void end();
   bool broken() const { return fault_ != nullptr; }
   const char *fault() const { return fault_; } // what it wrote that no rank would; null: nothing
+  [[gnu::cold]] void malformed(const char *what);
 
   // Around the daemon's sleep. arm() answers false if there is something to do.
   bool arm();
@@ -68,7 +69,6 @@ private:
   void note_session(std::uint32_t number, const std::byte *data, std::uint32_t len);
   void reply(const std::byte *data, std::uint32_t len);
   Path *path_of(const link::daemon::RecordHeader &); // null: there is none, or another now
-  [[gnu::cold]] void malformed(const char *what);
 
   // To the rank
   bool forward_in(Time now);

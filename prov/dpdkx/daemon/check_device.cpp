@@ -4,6 +4,7 @@
 #include "dpdkx/daemon/own_words.h"
 #include "dpdkx/net/pci_device.h"
 #include "dpdkx/net/sysfs_device.h"
+#include "dpdkx/net/vdev_arguments.h"
 
 #include <cerrno>
 #include <unistd.h>
@@ -38,6 +39,15 @@ bool check_pci(const DeviceConfig &device, const CheckedHost &host, Findings &ou
   return true;
 }
 
+// DPDK has more than those that are known here, and isn't asked.
+void check_driver(const net::DeviceSpec &spec, Findings &out) {
+  if (!net::vdev_arguments(spec.bus_name).empty())
+    out.fine(spec.text, "DPDK virtual device");
+  else
+    out.note(spec.text, "DPDK virtual device of a driver that isn't among " + net::vdev_drivers(),
+             "another name, unless this DPDK has that driver");
+}
+
 std::string mend_of(int rc, const DeviceConfig &device) {
   const net::DeviceSpec &spec = device.request.spec;
   switch (rc) {
@@ -50,6 +60,8 @@ std::string mend_of(int rc, const DeviceConfig &device) {
     return spec.interface.empty() || device.options.mtu == 0
                ? std::string("another --mtu")
                : "ip link set " + spec.interface + " mtu " + std::to_string(device.options.mtu);
+  case -EOPNOTSUPP: // by af_xdp
+    return "ethtool -L " + spec.interface + " rx 1";
   default:
     return "ip link, which lists those there are";
   }
@@ -82,7 +94,7 @@ void check_device(const DeviceConfig &device, const CheckedHost &host, Findings 
   if (spec.kind == net::DeviceKind::pci && !check_pci(device, host, out))
     return;
   if (spec.kind == net::DeviceKind::vdev)
-    out.fine(spec.text, "DPDK virtual device");
+    check_driver(spec, out);
   if (host.is_taken(spec))
     out.missing(spec.text, "another process has it", "end that process, or name another device");
   check_network(device, host, out);

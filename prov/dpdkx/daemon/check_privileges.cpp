@@ -54,9 +54,19 @@ std::vector<Capability> needed_for(const DeviceConfig &device, const CheckedHost
       return {sys_admin, sys_rawio}; // for physical addresses, and ports
     return {};
   }
-  default:
-    return {};
+  default: // of virtual devices only those that make an interface
+    return device.request.spec.bus_name.starts_with("net_tap") ||
+                   device.request.spec.bus_name.starts_with("net_tun")
+               ? std::vector{net_admin}
+               : std::vector<Capability>{};
   }
+}
+
+std::string joined(const std::vector<Capability> &list, const char *separator) {
+  std::string text;
+  for (const Capability &one : list)
+    text += (text.empty() ? "" : separator) + std::string(one.name);
+  return text;
 }
 
 } // namespace
@@ -65,16 +75,14 @@ void check_privileges(const Config &config, const CheckedHost &host, Findings &o
   const Privileges mine(host.root);
   for (const DeviceConfig &device : config.devices) {
     const std::string &about = device.request.spec.text;
-    std::string has, lacks;
-    for (const Capability &one : needed_for(device, host)) {
-      std::string &list = mine.has(one) ? has : lacks;
-      list += (list.empty() ? "" : ", ") + std::string(one.name);
-    }
+    std::vector<Capability> has, lacks;
+    for (const Capability &one : needed_for(device, host))
+      (mine.has(one) ? has : lacks).push_back(one);
     if (!lacks.empty())
-      out.missing(about, "this process lacks " + lacks,
-                  "run it as root, or systemd's AmbientCapabilities=" + lacks);
+      out.missing(about, "this process lacks " + joined(lacks, ", "),
+                  "run it as root, or systemd's AmbientCapabilities=" + joined(lacks, " "));
     else if (!has.empty())
-      out.fine(about, "privileges: " + has);
+      out.fine(about, "privileges: " + joined(has, ", "));
     if (device.request.spec.kind != net::DeviceKind::vdev && mine.locked() < enough_locked)
       out.missing(about, std::to_string(mine.locked() >> 10) + "KiB of memory may be locked",
                   "ulimit -l unlimited, systemd's LimitMEMLOCK=infinity, or CAP_IPC_LOCK");

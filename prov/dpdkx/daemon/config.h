@@ -34,9 +34,9 @@ struct Config {
   std::uint32_t max_ranks_per_user = 0; // 0: half of max_ranks; root and our own user have all
   std::uint32_t max_ring = 16u << 20; // bytes of shared memory each way that an endpoint may bring
 
-  // The forwarding thread: its processor, -1: any; and how long it polls in vain before it sleeps,
-  // where every device can wake it. Devices that can't are looked at every `blind_poll`, and up to
-  // twenty times less often the longer nothing has come.
+  // The forwarding thread: its processor, -1: any; and how long it polls in vain before it sleeps.
+  // Devices that can't wake it are then looked at every `blind_poll`, and up to twenty times less
+  // often the longer nothing has come.
   int processor = -1;
   Duration sleep_after = std::chrono::milliseconds(10);
   Duration blind_poll = std::chrono::microseconds(200);

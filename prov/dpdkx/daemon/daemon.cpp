@@ -19,8 +19,8 @@ namespace dpdkx::daemon {
 namespace {
 
 // Sockets are looked at so often while there is traffic: a system call in every turn would cost
-// more than the turn.
-constexpr Duration look_every = std::chrono::milliseconds(1);
+// more than the turn. So long waits who asks, and each fi_getinfo(3) of the host does.
+constexpr Duration look_every = std::chrono::microseconds(200);
 // Devices have timers of their own (address resolution) that nothing wakes for.
 constexpr Duration longest_sleep = std::chrono::milliseconds(100);
 
@@ -206,7 +206,9 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
       (attachment->process() && !watch(epoll_, attachment->process().get(), tag | process_bit))) {
     rc = -errno;
     error = std::string("it can't be watched: ") + std::strerror(-rc);
-    return rc; // and with it go the descriptors
+    forget(*attachment);
+    guest.socket = attachment->give_socket(); // where it is told so
+    return rc;
   }
   wait_on(slot, attachment->port());
   log(LogLevel::info, [&] {
@@ -222,10 +224,12 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
 
 void Daemon::look(Time now) {
   next_look_ = now + look_every;
-  const bool guests = look_at_ranks() || server_.busy();
-  drain(control_);
-  take_reload();
-  if (guests)
+  const bool others = look_at_ranks();
+  if (others) {
+    drain(control_);
+    take_reload();
+  }
+  if (others || server_.busy())
     server_.look(now);
 }
 
@@ -250,16 +254,19 @@ bool Daemon::look_at_ranks() {
   return others;
 }
 
-// Takes the wakes out of its socket, and what it should not have passed with them.
+// Takes the wakes out of its socket. Nothing else has any business there.
 bool Daemon::has_closed(Attachment &attachment) {
   for (unsigned i = 0; i < notes_a_look; ++i) {
     std::byte note[1];
     std::vector<link::host::Fd> passed;
-    const ssize_t got = link::host::receive_with_descriptors(attachment.socket(), note, passed);
-    for (link::host::Fd &fd : passed)
-      server_.undertaker().take(std::move(fd));
+    const ssize_t got = link::host::peek_with_descriptors(attachment.socket(), note, passed);
     if (got == 0 || got == -EAGAIN || got == -ECONNRESET)
       return got != -EAGAIN;
+    if (got != 1 || !passed.empty()) {
+      attachment.malformed("a message that is no wake");
+      return true;
+    }
+    link::host::drop_message(attachment.socket());
   }
   return false;
 }
@@ -281,10 +288,14 @@ void Daemon::end_gone() {
   gone_.clear();
 }
 
-void Daemon::end(Attachment &attachment) {
-  // Closing isn't enough while some child holds a copy: it would be heard of when it is gone.
+// Closing its descriptors isn't enough: another thread does that, and some child may hold a copy.
+void Daemon::forget(const Attachment &attachment) {
   for (const int fd : {attachment.socket().get(), attachment.process().get()})
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void Daemon::end(Attachment &attachment) {
+  forget(attachment);
   epoll_ctl(sleep_epoll_.get(), EPOLL_CTL_DEL, attachment.port().wait_fd(), nullptr);
   attachment.end();
   server_.undertaker().take_socket(attachment.give_socket());
@@ -305,20 +316,26 @@ void Daemon::end(Attachment &attachment) {
 
 // --- the loop ---
 
+// `serve` is given each attachment.
+template <class Serve> bool Daemon::DeviceSlot::poll(Time now, Serve &&serve) const {
+  if (device->collects())
+    device->collect(Attachment::datagrams_a_turn);
+  bool did = check_port && check_port->turn(now);
+  for (const auto &attachment : attachments)
+    did |= serve(*attachment);
+  return did;
+}
+
 bool Daemon::turn(Time now) {
   ++turns_;
   bool did = false;
-  for (DeviceSlot &slot : devices_) {
-    if (slot.device->collects())
-      slot.device->collect(Attachment::datagrams_a_turn);
-    if (slot.check_port)
-      did |= slot.check_port->turn(now);
-    for (const auto &attachment : slot.attachments) {
-      did |= attachment->turn(now);
-      if (attachment->broken()) [[unlikely]]
-        gone_.push_back(attachment.get());
-    }
-  }
+  for (const DeviceSlot &slot : devices_)
+    did |= slot.poll(now, [&](Attachment &attachment) {
+      const bool busy = attachment.turn(now);
+      if (attachment.broken()) [[unlikely]]
+        gone_.push_back(&attachment);
+      return busy;
+    });
   if (now >= next_look_ || !gone_.empty())
     look(now);
   return did;
@@ -402,7 +419,7 @@ template <class Each> void Daemon::DeviceSlot::ports(Each &&each) const {
 void Daemon::sleep(Time now) {
   Unwatched unwatched;
   if (arm_all(unwatched)) {
-    const Time end = now + (server_.busy() ? look_every : longest_sleep);
+    const Time end = now + (server_.crowded() ? look_every : longest_sleep);
     int ready = 0;
     bool did = false;
     do {
@@ -433,14 +450,8 @@ bool Daemon::look_at_devices(Time now) {
   for (const DeviceSlot &slot : devices_) {
     bool wakes = true;
     slot.ports([&](link::Port &port) { wakes = wakes && port.wait_fd() >= 0; });
-    if (wakes)
-      continue;
-    if (slot.device->collects())
-      slot.device->collect(Attachment::datagrams_a_turn);
-    if (slot.check_port)
-      did |= slot.check_port->turn(now);
-    for (const auto &attachment : slot.attachments)
-      did |= attachment->take_in(now);
+    if (!wakes)
+      did |= slot.poll(now, [&](Attachment &attachment) { return attachment.take_in(now); });
   }
   return did;
 }

@@ -54,6 +54,7 @@ private:
     link::Port *waiter = nullptr; // whose wait_fd() stands for all, where the device collects
 
     template <class Each> void ports(Each &&) const; // that are to be waited on
+    template <class Serve> bool poll(Time now, Serve &&) const;
   };
 
   Daemon(const Config &, Surroundings);
@@ -68,6 +69,7 @@ private:
   bool has_closed(Attachment &);
   void end_gone();
   void end(Attachment &);
+  void forget(const Attachment &);
   void wait_on(DeviceSlot &, link::Port &);
   void sleep(Time now);
   struct Unwatched {

@@ -324,7 +324,8 @@ constexpr Option table[] = {
      "200us",
      Takes::one,
      true,
-     "how often a sleeping thread looks at devices that can't wake it",
+     "how often at most a sleeping thread looks at devices that can't wake it; the more rarely the "
+     "longer nothing has come",
      time_of_daemon<&Config::blind_poll>,
      nullptr},
     {"acknowledge-after",

@@ -163,6 +163,77 @@ bool check_together(const Values &huge_pages, const Options &options, std::strin
   return true;
 }
 
+std::string told(const Option &option, const Values &values) {
+  std::string text;
+  for (const Given &one : values)
+    text += (text.empty() ? "'" : ", '") + one.value + "'";
+  return values.empty() ? *option.preset ? "'" + std::string(option.preset) + "'" : "none" : text;
+}
+
+// What values come to, however they are written.
+struct Meaning {
+  std::vector<net::DeviceSpec> devices; // without what is only how they are named
+  std::vector<std::optional<net::AddressSpec>> addresses;
+  std::vector<net::FixedNeighbour> neighbours;
+  std::vector<std::uint64_t> numbers;
+  std::vector<std::string> texts; // of all else, and of what can't be read
+
+  friend bool operator==(const Meaning &, const Meaning &) = default;
+};
+
+// `parse` fills a list, with a text if it can't.
+template <class List, class Parse> bool append(const std::string &text, Parse parse, List &out) {
+  List found;
+  std::string error;
+  if (!parse(text, found, error))
+    return false;
+  out.insert(out.end(), found.begin(), found.end());
+  return true;
+}
+
+bool parse_plain_devices(const std::string &text, std::vector<net::DeviceSpec> &out,
+                         std::string &error) {
+  const bool good = net::parse_devices(text, out, error);
+  for (net::DeviceSpec &spec : out)
+    spec.text = spec.rdma = "";
+  return good;
+}
+
+bool add_list(std::string_view name, const std::string &text, Meaning &out) {
+  if (name == "device")
+    return append(text, parse_plain_devices, out.devices);
+  if (name == "address")
+    return append(text, net::parse_addresses, out.addresses);
+  return name == "neighbors" && append(text, net::parse_neighbours, out.neighbours);
+}
+
+void add_meaning(const Option &option, const std::string &text, Meaning &out) {
+  SettingValue value;
+  if (add_list(option.name, text, out))
+    return;
+  if (option.kind != SettingKind::text && parse_setting(option.kind, option.bounds, text, value))
+    out.numbers.push_back(value.number);
+  else
+    out.texts.push_back(text);
+}
+
+Meaning meaning(const Option &option, const Values &values) {
+  Meaning out;
+  for (const Given &one : values)
+    add_meaning(option, one.value, out);
+  if (values.empty() && *option.preset)
+    add_meaning(option, option.preset, out);
+  // One for each device, all alike, is one for all of them.
+  if (option.takes == Takes::per_device && !out.numbers.empty() &&
+      std::ranges::count(out.numbers, out.numbers[0]) == std::ssize(out.numbers))
+    out.numbers.resize(1);
+  return out;
+}
+
+bool mean_the_same(const Option &option, const Values &a, const Values &b) {
+  return meaning(option, a) == meaning(option, b);
+}
+
 } // namespace
 
 bool read_options(std::span<const Given> command_line, std::span<const Given> file, Options &out,
@@ -183,19 +254,12 @@ bool read_options(std::span<const Given> command_line, std::span<const Given> fi
 
 std::vector<Given> what_reload_changes(std::span<const Given> running, std::span<const Given> read,
                                        std::vector<std::string> &left) {
-  const auto told = [](const Option &option, const Values &values) {
-    std::string text;
-    for (const Given &one : values)
-      text += (text.empty() ? "'" : ", '") + one.value + "'";
-    return values.empty() ? *option.preset ? "'" + std::string(option.preset) + "'" : "none" : text;
-  };
   Values out;
   for (const Option &option : all_options()) {
     const Values before = values_of(option, running, {}), after = values_of(option, read, {});
-    const auto was = told(option, before), is = told(option, after);
-    if (was != is && !option.at_run_time)
-      left.push_back((after.empty() ? option.name : after.front().where) + ": " + is +
-                     " takes a restart; stays " + was);
+    if (!option.at_run_time && !mean_the_same(option, before, after))
+      left.push_back((after.empty() ? option.name : after.front().where) + ": " +
+                     told(option, after) + " takes a restart; stays " + told(option, before));
     const Values &kept = option.at_run_time ? after : before;
     out.insert(out.end(), kept.begin(), kept.end());
   }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ namespace {
 constexpr unsigned guests_a_look = 64;
 constexpr std::size_t max_guests = 1024;
 constexpr Duration request_within = std::chrono::seconds(10);
+constexpr std::uint64_t no_guest = UINT64_MAX; // tag of the listener
 constexpr std::uint64_t refusals_to_log = 100; // then silence: anybody could fill a disk
 
 void send_message(const Guest &guest, const void *data, std::size_t size) {
@@ -56,7 +58,15 @@ int Server::listen(const std::string &name, std::string &error) {
                 : "socket " + name + " can't be listened at: " + std::strerror(-rc);
     return rc;
   }
-  take_spare();
+  spare_ = link::host::make_socket();
+  {
+    const link::host::ForkHold hold;
+    epoll_ = link::host::Fd(epoll_create1(EPOLL_CLOEXEC), hold);
+  }
+  if (const int rc = watch(listener_, no_guest)) {
+    error = std::string("no descriptor to wait on: ") + std::strerror(-rc);
+    return rc;
+  }
   if (const int rc = undertaker_.start(error))
     return rc;
   if (!is_path)
@@ -99,41 +109,73 @@ int Server::remove_stale(const std::string &path, std::string &error) {
 }
 
 void Server::look(Time now) {
-  accept(now);
-  std::erase_if(guests_, [&](Guest &guest) {
-    if (!hear(guest)) {
-      if (now < guest.deadline)
-        return false;
-      refuse(guest, -ETIMEDOUT, "it has asked nothing for 10 s");
-    }
-    dismiss(guest);
-    return true;
-  });
+  crowded_ = !accept(now);
+  const bool heard = hear_some();
+  show_out_silent(now);
+  // What was heard is being closed, by another thread. Else somebody has to go.
+  if (crowded_ && !heard &&
+      !make_way("dpdkxd has no descriptors left (RLIMIT_NOFILE), and it has asked nothing"))
+    accept_none();
 }
 
-void Server::accept(Time now) {
+// True: somebody had something to say.
+bool Server::hear_some() {
+  epoll_event found[guests_a_look];
+  const int n = epoll_wait(epoll_.get(), found, std::size(found), 0);
+  bool heard = false;
+  for (int i = 0; i < n; ++i) {
+    const auto guest = std::ranges::find_if(guests_, [&](const Guest &one) {
+      return static_cast<std::uint64_t>(one.socket.get()) == found[i].data.u64;
+    });
+    if (guest == guests_.end() || !hear(*guest))
+      continue;
+    heard = true;
+    dismiss(*guest);
+    guests_.erase(guest);
+  }
+  return heard;
+}
+
+void Server::show_out_silent(Time now) {
+  while (!guests_.empty() && now >= guests_.front().deadline)
+    make_way("it has asked nothing for 10 s");
+}
+
+int Server::watch(const link::host::Fd &socket, std::uint64_t tag) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = tag;
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) == 0 ? 0 : -errno;
+}
+
+// False: there is no descriptor for who has come.
+bool Server::accept(Time now) {
   for (unsigned i = 0; i < guests_a_look; ++i) {
     Guest guest;
-    {
-      const link::host::ForkHold hold;
-      guest.socket = link::host::Fd(
-          accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), hold);
-    }
-    if (!guest.socket) {
-      const int rc = guest.socket.error();
-      if ((rc != -EMFILE && rc != -ENFILE) || !somebody_waits())
-        return;
-      if (!make_way("dpdkxd has no descriptors left (RLIMIT_NOFILE), and it has asked nothing"))
-        return accept_none();
-      continue;
-    }
-    if (link::host::identify(guest.socket, guest.who) != 0)
-      continue;
+    if (const int rc = accept_one(guest))
+      return (rc != -EMFILE && rc != -ENFILE) || !somebody_waits();
     if (guests_.size() >= max_guests)
       make_way("too many have come, and it has asked nothing");
     guest.deadline = now + request_within;
     guests_.push_back(std::move(guest));
   }
+  return true;
+}
+
+int Server::accept_one(Guest &guest) {
+  {
+    const link::host::ForkHold hold;
+    guest.socket = link::host::Fd(
+        accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), hold);
+  }
+  if (!guest.socket)
+    return guest.socket.error();
+  int rc = link::host::identify(guest.socket, guest.who);
+  if (rc == 0)
+    rc = watch(guest.socket, static_cast<std::uint64_t>(guest.socket.get()));
+  if (rc)
+    dismiss(guest);
+  return rc;
 }
 
 bool Server::somebody_waits() const {
@@ -145,39 +187,42 @@ bool Server::somebody_waits() const {
 bool Server::make_way(const std::string &why) {
   if (guests_.empty())
     return false;
-  refuse(guests_.front(), -ETIMEDOUT, why); // and closed here: its descriptor is needed now
+  refuse(guests_.front(), -ETIMEDOUT, why);
+  dismiss(guests_.front());
   guests_.erase(guests_.begin());
   return true;
 }
 
-// Else they would wait in vain, and the socket would be readable for ever.
+// Else they would wait in vain.
 void Server::accept_none() {
-  if (!spare_)
-    return;
-  spare_.reset();
-  {
+  if (spare_) {
+    spare_.reset();
     Guest guest;
-    {
-      const link::host::ForkHold hold;
-      guest.socket = link::host::Fd(
-          accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), hold);
-    }
-    if (guest.socket && link::host::identify(guest.socket, guest.who) == 0)
+    if (accept_one(guest) == 0)
       refuse(guest, -EMFILE, "dpdkxd has no descriptors left (RLIMIT_NOFILE)");
+    dismiss(guest);
   }
-  take_spare();
+  if (!spare_)
+    spare_ = link::host::make_socket(); // or at another look, when that one has been closed
 }
 
 // Unless it has been handed on.
-void Server::dismiss(Guest &guest) { undertaker_.take_socket(std::move(guest.socket)); }
+void Server::dismiss(Guest &guest) {
+  forget(guest);
+  undertaker_.take_socket(std::move(guest.socket));
+}
 
-void Server::take_spare() { spare_ = link::host::make_socket(); }
+// Who has the descriptor next may keep it open.
+void Server::forget(const Guest &guest) {
+  if (guest.socket)
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, guest.socket.get(), nullptr);
+}
 
-// True: it is done with.
+// True: it is done with. What it says is left where it is but for a rank that is handed on.
 bool Server::hear(Guest &guest) {
   Request request;
   std::vector<link::host::Fd> passed;
-  const ssize_t got = link::host::receive_with_descriptors(
+  const ssize_t got = link::host::peek_with_descriptors(
       guest.socket, std::as_writable_bytes(std::span(&request, 1)), passed);
   if (got == -EAGAIN)
     return false;
@@ -213,6 +258,8 @@ void Server::answer(Guest &guest, const Request &request, const link::host::Fd &
   case Ask::attach:
     break;
   }
+  link::host::drop_message(guest.socket);
+  forget(guest);
   std::string error;
   if (const int rc = handlers_.attach(guest, request, memory, error))
     refuse(guest, rc, error);

@@ -42,23 +42,30 @@ public:
   // Listens at "@name" or "/path". 0, or a negative errno with a text: -EADDRINUSE: another daemon
   // does.
   int listen(const std::string &name, std::string &error);
-  int fd() const { return listener_.get(); }
+  // Readable when somebody has come, or said something.
+  int fd() const { return epoll_.get(); }
 
   // Whoever has come, and what they have said. Never blocks.
   void look(Time now);
-  bool busy() const { return !guests_.empty(); } // somebody hasn't said what it wants
+  // Somebody hasn't said what it wants; somebody can't get in yet, of whom nothing tells.
+  bool busy() const { return crowded_ || !guests_.empty(); }
+  bool crowded() const { return crowded_; }
   std::uint64_t refused() const { return refused_; }
   Undertaker &undertaker() { return undertaker_; } // of whom it has handed on, too
 
 private:
   int take_path(const std::string &path, std::string &error);
   int remove_stale(const std::string &path, std::string &error);
-  void accept(Time now);
+  bool accept(Time now);
+  int accept_one(Guest &);
   bool somebody_waits() const;
+  bool hear_some();
+  void show_out_silent(Time now);
+  int watch(const link::host::Fd &, std::uint64_t tag);
   bool make_way(const std::string &why);
   void dismiss(Guest &);
+  void forget(const Guest &);
   void accept_none();
-  void take_spare();
   bool hear(Guest &);
   void judge(Guest &, const link::daemon::Request &, ssize_t got,
              std::span<const link::host::Fd> passed);
@@ -69,11 +76,13 @@ private:
 
   const Handlers handlers_;
   link::host::Fd listener_;
+  link::host::Fd epoll_; // that one, and guests; a tag tells the guest's descriptor
   link::host::Fd spare_; // given up for a moment to refuse a connection when none is left
+  bool crowded_ = false; // no descriptor was left for who has come
   Undertaker undertaker_;
-  PathLock lock_;    // of the path
-  std::string path_; // to be removed
-  std::vector<Guest> guests_;
+  PathLock lock_;             // of the path
+  std::string path_;          // to be removed
+  std::vector<Guest> guests_; // in the order in which they have come
   std::uint64_t refused_ = 0;
 };
 

@@ -3,17 +3,18 @@
 // Closes descriptors that others have passed, and sockets where some may lie
 // unread. The last close of one can take as long as whoever opened it likes (a
 // TCP socket that lingers, a file system of their own), and the thread that
-// forwards would wait for that. This one's may.
+// forwards would wait for that. Threads here may; while one does, another takes
+// what comes next.
 #pragma once
 
+#include "dpdkx/base/clock.h"
 #include "dpdkx/link/host/fork_guard.h"
 
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
 namespace dpdkx::daemon {
 
@@ -33,13 +34,15 @@ private:
   struct Work {
     std::mutex mutex;
     std::condition_variable some, end;
-    std::vector<link::host::Fd> fds;
-    bool over = false, done = false;
+    std::deque<link::host::Fd> fds;
+    unsigned threads = 0, idle = 0;
+    Time taken_at{}; // when one took something, the last time
+    bool over = false;
   };
+  static int start_one(const std::shared_ptr<Work> &, std::string &error);
   static void run(Work &);
 
-  std::shared_ptr<Work> work_; // the thread's, too; null: there is none
-  std::thread thread_;
+  std::shared_ptr<Work> work_; // the threads', too; null: there is none
 };
 
 } // namespace dpdkx::daemon

@@ -36,6 +36,24 @@ int check_interface(const DeviceSpec &spec, const std::optional<KernelInterface>
   return 0;
 }
 
+// By af_xdp a receive queue is ours or the kernel's. What arrives by one that stays the kernel's is
+// lost, unless who names queues has NIC rules for that.
+int choose_xdp_queues(const DeviceSpec &spec, DeviceDescription &out, std::string &error) {
+  if (spec.kind != DeviceKind::af_xdp || has_argument(spec.arguments, "start_queue") ||
+      has_argument(spec.arguments, "queue_count"))
+    return 0;
+  const ReceiveQueues queues = receive_queues(spec.interface);
+  out.xdp_queues = std::max(queues.paired, 1u);
+  const auto all = queues.paired + queues.alone;
+  if (queues.alone == 0 || all == 1)
+    return 0;
+  error = quoted(spec) + "the interface has " + std::to_string(all) +
+          " receive queues, of which af_xdp would take " + std::to_string(out.xdp_queues) +
+          "; allowed: one (ethtool -L " + spec.interface +
+          " rx 1), or start_queue=# and queue_count=# for those that NIC rules bring packets to";
+  return -EOPNOTSUPP;
+}
+
 // The first of the family, or of any.
 const Network &pick(const std::vector<Network> &addresses, Family preferred) {
   auto fits = [&](const Network &n) { return n.address.is_v4() == (preferred == Family::v4); };
@@ -107,6 +125,8 @@ int describe_device(const DeviceSpec &spec, const std::optional<AddressSpec> &ad
     out.mac = interface->mac;
     out.speed_mbps = interface->speed_mbps;
     out.neighbours = permanent_neighbours(interface->index);
+    if (int rc = choose_xdp_queues(spec, out, error))
+      return rc;
   }
   if (int rc = choose_address(spec, address, preferred, interface, out, error))
     return rc;

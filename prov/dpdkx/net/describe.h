@@ -32,6 +32,7 @@ struct DeviceDescription {
   unsigned interface_index = 0;
   Mac mac;
   std::uint64_t speed_mbps = 0;
+  std::uint32_t xdp_queues = 0; // by which af_xdp takes what arrives; 0: the entry says which
   std::vector<FixedNeighbour> neighbours;
 };
 

@@ -216,6 +216,15 @@ std::string DeviceSpec::identity() const {
   }
 }
 
+bool has_argument(std::string_view arguments, std::string_view key) {
+  while (!arguments.empty()) {
+    auto pair = cut(arguments, ",");
+    if (cut(pair, "=") == key)
+      return true;
+  }
+  return false;
+}
+
 std::optional<RdmaDevice> find_rdma_device_here(const std::string &name) {
   return find_rdma_device(name);
 }

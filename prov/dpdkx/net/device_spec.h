@@ -66,6 +66,9 @@ struct AddressSpec {
 
 using FixedNeighbour = std::pair<Ip, Mac>;
 
+// Of DeviceSpec::arguments.
+bool has_argument(std::string_view arguments, std::string_view key);
+
 using FindRdmaDevice = std::function<std::optional<RdmaDevice>(const std::string &name)>;
 std::optional<RdmaDevice> find_rdma_device_here(const std::string &name);
 

@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstring>
 #include <ifaddrs.h>
+#include <linux/ethtool.h>
 #include <linux/if_addr.h>
+#include <linux/sockios.h>
 #include <memory>
 #include <net/if.h>
 #include <net/if_arp.h>
@@ -83,6 +85,13 @@ private:
   int fd_;
 };
 
+bool put_name(const std::string &name, ifreq &request) {
+  if (name.empty() || name.size() >= sizeof(request.ifr_name))
+    return false;
+  std::memcpy(request.ifr_name, name.data(), name.size());
+  return true;
+}
+
 std::vector<Network> addresses_of(const std::string &name) {
   std::vector<Network> found;
   auto unfit = unfit_addresses(read_file("/proc/thread-self/net/if_inet6"));
@@ -107,9 +116,8 @@ std::uint64_t speed_of(const std::string &name) {
 
 std::optional<KernelInterface> find_kernel_interface(const std::string &name) {
   ifreq request{};
-  if (name.empty() || name.size() >= sizeof(request.ifr_name))
+  if (!put_name(name, request))
     return std::nullopt;
-  std::memcpy(request.ifr_name, name.data(), name.size());
   ControlSocket control;
   KernelInterface found;
   if (!control.ask(SIOCGIFINDEX, request))
@@ -128,6 +136,16 @@ std::optional<KernelInterface> find_kernel_interface(const std::string &name) {
   read_ipv4_routes(read_file("/proc/thread-self/net/route"), name, found.routes);
   read_ipv6_routes(read_file("/proc/thread-self/net/ipv6_route"), name, found.routes);
   return found;
+}
+
+ReceiveQueues receive_queues(const std::string &interface) {
+  ifreq request{};
+  ethtool_channels channels{};
+  channels.cmd = ETHTOOL_GCHANNELS;
+  request.ifr_data = reinterpret_cast<char *>(&channels);
+  if (!put_name(interface, request) || !ControlSocket().ask(SIOCETHTOOL, request))
+    return {};
+  return {channels.combined_count, channels.rx_count};
 }
 
 bool kernel_has_address(const Ip &ip) {

@@ -32,6 +32,13 @@ struct KernelInterface {
 // nullopt: there is none of that name.
 std::optional<KernelInterface> find_kernel_interface(const std::string &name);
 
+// Its receive queues, with a send queue of the same number and without, as "ethtool -l" tells them.
+// Neither: it doesn't tell, as it has one.
+struct ReceiveQueues {
+  std::uint32_t paired = 0, alone = 0;
+};
+ReceiveQueues receive_queues(const std::string &interface);
+
 // Any interface has it: then the kernel answers who asks for it, and handles what is sent to it.
 bool kernel_has_address(const Ip &);
 

@@ -65,6 +65,13 @@ std::string comma_separated(std::string_view list) {
 
 } // namespace
 
+std::string vdev_drivers() {
+  std::string text;
+  for (const Driver &driver : drivers)
+    (text += text.empty() ? "" : ", ") += driver.name;
+  return text;
+}
+
 std::string_view vdev_arguments(std::string_view device) {
   std::string name(device);
   if (name.starts_with("eth_")) // DPDK's older name of the same

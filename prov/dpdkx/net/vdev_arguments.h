@@ -15,6 +15,9 @@ namespace dpdkx::net {
 // driver's name, or a device's, which begins with it. Empty: none that is known here.
 std::string_view vdev_arguments(std::string_view device);
 
+// The drivers that are known here: "net_af_packet, net_af_xdp, ...".
+std::string vdev_drivers();
+
 // What is wrong with "key=value,..." and what is allowed; empty if nothing is,
 // or if the driver isn't known here.
 std::string vdev_arguments_fault(std::string_view device, std::string_view arguments);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 //
 // The memory and the socket that a rank's port and dpdkxd share: one end of it.
-// Who publishes wakes a sleeper on the other side (see host/wait.cpp; here both
-// sides fence, always).
+// Who publishes wakes a sleeper on the other side (see host/wait.cpp). Who goes to
+// sleep fences; who publishes does, too, at the latest before it turns to
+// something else: a rank in each flush, dpdkxd in its first turn without traffic.
 #pragma once
 
 #include "dpdkx/link/host/handshake.h"

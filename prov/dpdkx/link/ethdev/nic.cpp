@@ -38,10 +38,6 @@ std::uint32_t number_argument(std::string_view arguments, std::string_view key,
   return otherwise;
 }
 
-bool has_argument(const std::string &arguments, const std::string &key) {
-  return ("," + arguments).find("," + key + "=") != std::string::npos;
-}
-
 struct PacketRing {
   std::uint32_t frame, block, frames;
 };
@@ -64,21 +60,23 @@ std::string packet_arguments(const DeviceRequest &request, const DeviceOptions &
   auto text = request.spec.bus_name.empty() ? "iface=" + request.spec.interface : std::string();
   if (!request.spec.arguments.empty())
     text += (text.empty() ? "" : ",") + request.spec.arguments;
-  if (queues > 1 && !has_argument(text, "qpairs"))
+  if (queues > 1 && !net::has_argument(text, "qpairs"))
     text += ",qpairs=" + std::to_string(queues);
-  if (!has_argument(text, "framesz") && !has_argument(text, "blocksz")) {
+  if (!net::has_argument(text, "framesz") && !net::has_argument(text, "blocksz")) {
     auto ring = packet_ring(description.mtu, options.rx_descriptors);
     text += ",framesz=" + std::to_string(ring.frame) + ",blocksz=" + std::to_string(ring.block);
-    if (!has_argument(text, "framecnt"))
+    if (!net::has_argument(text, "framecnt"))
       text += ",framecnt=" + std::to_string(ring.frames);
   }
   return text;
 }
 
-std::string xdp_arguments(const DeviceRequest &request) {
+std::string xdp_arguments(const DeviceRequest &request, const net::DeviceDescription &description) {
   auto text = request.spec.bus_name.empty() ? "iface=" + request.spec.interface : std::string();
   if (!request.spec.arguments.empty())
     text += (text.empty() ? "" : ",") + request.spec.arguments;
+  if (description.xdp_queues > 1)
+    text += ",queue_count=" + std::to_string(description.xdp_queues);
   return text;
 }
 
@@ -136,6 +134,31 @@ std::uint64_t memory_of_packet(std::uint32_t room) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const auto size = room + overhead;
   return size <= page ? page / (page / size) : (size + page - 1) / page * page;
+}
+
+// One in whose memory packets lie without gaps: af_xdp gives the kernel as much of it as they fill
+// then, and what lies behind that the kernel doesn't take. Null, with rte_errno.
+rte_mempool *packed_pool(const char *name, unsigned packets, std::uint16_t room, int socket,
+                         const char *ops) {
+  rte_mempool *const pool = rte_mempool_create_empty(
+      name, packets, static_cast<unsigned>(sizeof(rte_mbuf)) + room, 0,
+      sizeof(rte_pktmbuf_pool_private), socket, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+  if (pool == nullptr)
+    return nullptr;
+  rte_pktmbuf_pool_private about{};
+  about.mbuf_data_room_size = room;
+  int rc = rte_mempool_set_ops_byname(pool, ops, nullptr);
+  if (rc == 0) {
+    rte_pktmbuf_pool_init(pool, &about);
+    rc = std::min(rte_mempool_populate_default(pool), 0);
+  }
+  if (rc != 0) {
+    rte_mempool_free(pool);
+    rte_errno = -rc;
+    return nullptr;
+  }
+  rte_mempool_obj_iter(pool, rte_pktmbuf_init, nullptr);
+  return pool;
 }
 
 std::uint16_t read_hex(const std::string &path) {
@@ -215,6 +238,7 @@ int Nic::open(const DeviceRequest &request, const DeviceOptions &options,
     return rc;
   if (int rc = set_up(request, options, description, error))
     return rc;
+  tap_.find(description.interface_index); // af_xdp's are there when queues are
   join_groups(description);
   rte_eth_dev_info device{};
   rte_eth_dev_info_get(id_, &device);
@@ -228,11 +252,11 @@ QueueAbilities Nic::abilities(const rte_eth_dev_info &device,
                                                                 : RTE_ETH_RSS_NONFRAG_IPV6_UDP;
   if (is_memif_) // its other end chooses
     return {};
-  const bool packet = frame_room_ != 0; // the kernel, whose sockets they are
+  const bool sockets = frame_room_ != 0 || is_xdp_; // of the kernel, which spreads packets
   return {.most = device.max_rx_queues,
-          .by_itself = packet,
+          .by_itself = sockets,
           .rss = (device.flow_type_rss_offloads & udp) == udp,
-          .rules = make_test_rules || !packet};
+          .rules = make_test_rules || !sockets};
 }
 
 // As the options say, or what comes next to that.
@@ -295,11 +319,12 @@ int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
   const auto queues = options.rx_queues + (make_test_rules ? options.rule_queues : 0);
   auto arguments = spec.kind == net::DeviceKind::af_packet
                        ? packet_arguments(request, options, description, queues)
-                   : spec.kind == net::DeviceKind::af_xdp ? xdp_arguments(request)
+                   : spec.kind == net::DeviceKind::af_xdp ? xdp_arguments(request, description)
                                                           : spec.arguments;
   if (spec.kind == net::DeviceKind::af_packet)
     frame_room_ = number_argument(arguments, "framesz", 2048);
   is_memif_ = is_driver(name_, "net_memif");
+  is_xdp_ = spec.kind == net::DeviceKind::af_xdp;
   is_memif_client_ =
       is_memif_ && ("," + arguments + ",").find(",role=server,") == std::string::npos;
   Quiet quiet;
@@ -326,7 +351,6 @@ int Nic::create(const DeviceRequest &request, const DeviceOptions &options,
     }
   }
   created_ = true;
-  tap_.find(description.interface_index);
   auto room = number_argument(arguments, "bsize", 2048);
   auto frame = description.mtu + net::ethernet_size + (description.vlan ? net::vlan_tag_size : 0);
   if (is_memif_ && room < frame) {
@@ -384,11 +408,11 @@ int Nic::configure(const DeviceRequest &request, const DeviceOptions &options,
     rx_descriptors_ = static_cast<std::uint16_t>(options.rx_descriptors);
   if (options.tx_descriptors)
     tx_descriptors_ = static_cast<std::uint16_t>(options.tx_descriptors);
-  if (rc == 0)
-    rc = rte_eth_dev_configure(id_, plan_.total(), 1, &conf);
   // Some have them in pairs; of those to send the first will do.
-  const bool pairs = rc != 0 && plan_.total() > 1;
-  if (pairs)
+  bool pairs = is_xdp_;
+  if (rc == 0)
+    rc = rte_eth_dev_configure(id_, plan_.total(), pairs ? plan_.total() : 1, &conf);
+  if (rc != 0 && plan_.total() > 1 && !std::exchange(pairs, true))
     rc = rte_eth_dev_configure(id_, plan_.total(), plan_.total(), &conf);
   // When it starts, DPDK sets what it believes: also the kernel's interface, for good.
   if (is_promiscuous(description.interface_index))
@@ -420,13 +444,16 @@ int Nic::add_queues(const rte_eth_dev_info &device, std::uint16_t tx_queues) {
 int Nic::make_pool(const DeviceRequest &request, const DeviceOptions &options,
                    const net::DeviceDescription &description, std::string &error) {
   constexpr std::uint32_t in_hand = 1024; // of ports: being sent, being read, waiting
+  constexpr std::uint32_t xdp_descriptors = 2048;
   auto frame = description.mtu + net::ethernet_size + net::vlan_tag_size;
   auto room = std::max({2048u, frame, frame_room_}) + RTE_PKTMBUF_HEADROOM;
   room = std::max(room, payload_offset + description.mtu);
   // Drivers that copy hold no packets. Others fill both queues before anything
   // returns: then the rest must still do, or an idle sender starves the receiver.
+  // af_xdp's take as many as they can, however long we have them.
+  const std::uint32_t in_queue = is_xdp_ ? xdp_descriptors : rx_descriptors_;
   const std::uint32_t in_queues =
-      frame_room_ ? 0u : std::uint32_t{plan_.total()} * rx_descriptors_ + tx_descriptors_;
+      frame_room_ ? 0u : std::uint32_t{plan_.total()} * in_queue + tx_descriptors_;
   if (options.mbufs && options.mbufs < in_queues + min_mbufs) {
     error = "FI_DPDKX_MBUFS: '" + std::to_string(options.mbufs) + "'; allowed for '" +
             request.spec.text + "': at least " + std::to_string(in_queues + min_mbufs) +
@@ -438,9 +465,12 @@ int Nic::make_pool(const DeviceRequest &request, const DeviceOptions &options,
   pool_size_ = options.mbufs ? options.mbufs : frame_room_ ? 2 * in_hand : in_queues + in_hand;
   auto name = "dpdkx_" + std::to_string(id_);
   // Last in, first out: what was just used is still in the cache.
-  pool_ = rte_pktmbuf_pool_create_by_ops(name.c_str(), pool_size_, 0, 0,
-                                         static_cast<std::uint16_t>((room + 63) / 64 * 64),
-                                         rte_eth_dev_socket_id(id_), "stack");
+  const char *const ops = "stack";
+  const auto rounded = static_cast<std::uint16_t>((room + 63) / 64 * 64);
+  const int socket = rte_eth_dev_socket_id(id_);
+  pool_ = is_xdp_ ? packed_pool(name.c_str(), pool_size_, rounded, socket, ops)
+                  : rte_pktmbuf_pool_create_by_ops(name.c_str(), pool_size_, 0, 0, rounded, socket,
+                                                   ops);
   if (pool_ != nullptr)
     return 0;
   const auto what = options.mbufs ? "FI_DPDKX_MBUFS: '" + std::to_string(options.mbufs)

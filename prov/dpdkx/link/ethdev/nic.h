@@ -108,7 +108,7 @@ private:
   std::uint64_t tx_offloads_ = 0;
   rte_mempool *pool_ = nullptr;
   bool created_ = false, started_ = false, is_memif_ = false, is_memif_client_ = false,
-       can_reclaim_ = true;
+       is_xdp_ = false, can_reclaim_ = true;
 };
 
 } // namespace dpdkx::link

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fcntl.h>
 #include <filesystem>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
@@ -23,6 +24,8 @@ std::vector<int> open_files() {
   for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd", ignored))
     if (int fd; net::parse_number(entry.path().filename().native(), fd))
       fds.push_back(fd);
+  // That of the folder is closed again: what is opened next has its number.
+  std::erase_if(fds, [](int fd) { return fcntl(fd, F_GETFD) < 0; });
   std::sort(fds.begin(), fds.end());
   return fds;
 }
@@ -160,7 +163,7 @@ void TapSocket::find(unsigned interface_index) {
     if (std::binary_search(before_.begin(), before_.end(), fd))
       continue;
     const bool packet = is_packet_ring(fd, interface_index);
-    if (packet || (!packet_ && fds_.empty() && is_xdp(fd)))
+    if (packet || (!packet_ && is_xdp(fd)))
       fds_.push_back(fd);
     packet_ |= packet;
   }

@@ -80,7 +80,9 @@ int send_with_memory(const Fd &socket, std::span<const std::byte> bytes, const F
   return sendmsg(socket.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-ssize_t receive_with_descriptors(const Fd &socket, std::span<std::byte> into,
+namespace {
+
+ssize_t receive_with_descriptors(const Fd &socket, std::span<std::byte> into, int flags,
                                  std::vector<Fd> &passed) {
   alignas(cmsghdr) char control[CMSG_SPACE(max_passed * sizeof(int))];
   iovec body{into.data(), into.size()};
@@ -94,7 +96,7 @@ ssize_t receive_with_descriptors(const Fd &socket, std::span<std::byte> into,
   ssize_t got;
   {
     const ForkHold hold;
-    got = recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    got = recvmsg(socket.get(), &message, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0)
       return -errno;
     take_descriptors(message, hold, passed);
@@ -106,9 +108,18 @@ ssize_t receive_with_descriptors(const Fd &socket, std::span<std::byte> into,
   return (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ? -EPROTO : got;
 }
 
+} // namespace
+
+ssize_t peek_with_descriptors(const Fd &socket, std::span<std::byte> into,
+                              std::vector<Fd> &passed) {
+  return receive_with_descriptors(socket, into, MSG_PEEK, passed);
+}
+
+void drop_message(const Fd &socket) { (void)recv(socket.get(), nullptr, 0, MSG_DONTWAIT); }
+
 ssize_t receive_with_memory(const Fd &socket, std::span<std::byte> into, Fd &memfd) {
   std::vector<Fd> passed;
-  const ssize_t got = receive_with_descriptors(socket, into, passed);
+  const ssize_t got = receive_with_descriptors(socket, into, 0, passed);
   if (got > 0 && passed.size() > 1)
     return -EPROTO;
   if (got > 0 && passed.size() == 1)

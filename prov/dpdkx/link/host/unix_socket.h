@@ -36,9 +36,12 @@ int send_with_memory(const Fd &socket, std::span<const std::byte> message, const
 // nothing did; -EMFILE: no descriptor is free for it; -EPROTO: more than one came, or the message
 // is longer than `into`.
 ssize_t receive_with_memory(const Fd &socket, std::span<std::byte> into, Fd &memfd);
-// The same for who takes care of all descriptors that came, however many: they are added to
-// `passed`, also where something is wrong.
-ssize_t receive_with_descriptors(const Fd &socket, std::span<std::byte> into,
-                                 std::vector<Fd> &passed);
+// The same of a message that stays in front, with all that came with it added to `passed`, also
+// where something is wrong. The message has them, too: however long the last close of one takes, to
+// close these takes no time, and those for which no descriptor is free stay with it.
+ssize_t peek_with_descriptors(const Fd &socket, std::span<std::byte> into, std::vector<Fd> &passed);
+// Takes that message away. Of what came with it nothing is closed for the last time whose copy is
+// still open.
+void drop_message(const Fd &socket);
 
 } // namespace dpdkx::link::host
