@@ -3,6 +3,7 @@
 
 #include "collc/lang/builtin.h"
 #include "collc/lang/parser.h"
+#include "collc/lower/landing.h"
 #include "collc/lower/lower.h"
 
 #include <algorithm>
@@ -24,6 +25,7 @@ struct collc_schedule {
   std::vector<collc_tank> tanks;
   std::vector<std::uint64_t> scratch;
   std::vector<collc_copy> start, finish;
+  std::uint32_t turns = 0, lag = 0;
 };
 
 namespace collc {
@@ -56,7 +58,7 @@ request asked_for(const collc_request &r) {
   return q;
 }
 
-lowering how_of(const collc_request &r) {
+lowering how_of(const collc_request &r, collective what) {
   lowering how;
   how.how = r.scheme == COLLC_PREMATCHED ? scheme::prematched : scheme::water_tank;
   how.ordered = (r.flags & COLLC_UNORDERED) == 0;
@@ -64,6 +66,8 @@ lowering how_of(const collc_request &r) {
   how.own_start = (r.flags & COLLC_OWN_START) != 0;
   how.counted_writes = (r.flags & COLLC_ADD_ARRIVALS) == 0;
   how.raise_for_branches = (r.flags & COLLC_SHORT_BRANCHES) == 0;
+  if ((r.flags & COLLC_LANDING) != 0)
+    let_land(how, what);
   if (r.width != 0)
     how.width = r.width;
   if (r.most_works != 0)
@@ -93,6 +97,7 @@ collc_work work_of(const work &w) {
   out.to = {w.moved.to_buffer, w.moved.to_offset};
   out.length = w.moved.from.length;
   out.window = w.window;
+  out.ahead = w.ahead;
   return out;
 }
 
@@ -112,9 +117,12 @@ std::unique_ptr<collc_schedule> lowered(compiler &c, std::int64_t rank) {
   for (const tank &t : s.tanks) {
     const bool emptied = std::ranges::any_of(
         s.works, [&](const work &w) { return w.why == role::finish && w.target == t.id; });
-    out->tanks.push_back({counter_of(t.id), t.start, t.full, emptied ? 1 : 0});
+    out->tanks.push_back(
+        {counter_of(t.id), t.start, t.full, emptied ? 1 : 0, t.told, c.how().ahead});
   }
   out->scratch.assign(p.sizes.begin() + first_scratch, p.sizes.end());
+  out->turns = c.how().tanks;
+  out->lag = c.how().lag;
   out->start = copies_of(p.start);
   out->finish = copies_of(p.finish);
   return out;
@@ -141,7 +149,7 @@ int collc_open(const char *name, const collc_request *request, collc_compiler **
     c->text = collc::text_of(name);
     c->source = collc::parse(c->text, name);
     c->compiler = std::make_unique<collc::compiler>(c->source, collc::asked_for(*request),
-                                                    collc::how_of(*request));
+                                                    collc::how_of(*request, c->source.what));
     *compiler = c.release();
   });
 }
@@ -171,6 +179,8 @@ std::size_t collc_tanks(const collc_schedule *s, const collc_tank **tanks) {
 std::size_t collc_scratch(const collc_schedule *s, const std::uint64_t **sizes) {
   return collc::hand_out(s->scratch, sizes);
 }
+std::uint32_t collc_turns(const collc_schedule *s) { return s->turns; }
+std::uint32_t collc_lag(const collc_schedule *s) { return s->lag; }
 std::size_t collc_start_copies(const collc_schedule *s, const collc_copy **copies) {
   return collc::hand_out(s->start, copies);
 }

@@ -39,6 +39,7 @@ enum collc_scheme { COLLC_WATER_TANK, COLLC_PREMATCHED };
 #define COLLC_OWN_START (1u << 2)         /* --own-start */
 #define COLLC_ADD_ARRIVALS (1u << 3)      /* --arrival add */
 #define COLLC_SHORT_BRANCHES (1u << 4)    /* --branch short */
+#define COLLC_LANDING (1u << 5)           /* --landing */
 
 /* The caller sets size; what is 0 beyond ranks has its default. */
 struct collc_request {
@@ -59,7 +60,7 @@ enum collc_operation { COLLC_REMOTE_CNTR_ADD, COLLC_CNTR_ADD, COLLC_WRITE, COLLC
 
 /* What a counter is for; path and round tell it apart from others of its kind. */
 enum collc_counter_kind {
-  COLLC_TANK,       /* triggers works; round is 0, or 1 for the one of odd epochs */
+  COLLC_TANK,       /* triggers works; which of those that are used in turn, the epoch tells */
   COLLC_TRANSFERS,  /* completions of writes and atomics, which the request waits for */
   COLLC_DELIVERIES, /* the same, and triggers works */
   COLLC_ROUND_READY,
@@ -89,6 +90,7 @@ struct collc_work {
   struct collc_place from, to;     /* of those two: in the rank's buffer, in the peer's */
   uint64_t length;
   uint64_t window; /* queued when the works of the window before have fired; from 0 */
+  uint32_t ahead;  /* target is the tank of the epoch that is so many later */
 };
 
 struct collc_tank {
@@ -96,7 +98,9 @@ struct collc_tank {
   uint64_t start; /* what Start adds to it */
   uint64_t
       full; /* its level when all has come; the last work takes it back, or else the runtime does */
-  int emptied; /* there is such a work */
+  int emptied;    /* there is such a work */
+  uint64_t told;  /* what of full peers tell so many epochs ahead: in the first epochs, which */
+  uint32_t ahead; /* nobody has told of, Start adds it */
 };
 
 struct collc_copy {
@@ -124,6 +128,13 @@ void collc_free_message(char *message);
 size_t collc_works(const struct collc_schedule *schedule, const struct collc_work **works);
 size_t collc_tanks(const struct collc_schedule *schedule, const struct collc_tank **tanks);
 size_t collc_scratch(const struct collc_schedule *schedule, const uint64_t **sizes);
+/* So many tanks of each path are used in turn: epoch e, from 1 on, uses number e modulo that. With
+ * COLLC_LANDING so is scratch, which then holds all that peers write, and must be there as often.
+ */
+uint32_t collc_turns(const struct collc_schedule *schedule);
+/* An epoch is complete once the writes and atomics of the epoch so many before it have been
+ * delivered, which read scratch until then; 0: once its own have. */
+uint32_t collc_lag(const struct collc_schedule *schedule);
 /* By the processor, when the collective starts and when it is complete. */
 size_t collc_start_copies(const struct collc_schedule *schedule, const struct collc_copy **copies);
 size_t collc_finish_copies(const struct collc_schedule *schedule, const struct collc_copy **copies);

@@ -120,6 +120,11 @@ struct collc_rt_collective {
   uint32_t flags; /* COLLC_RT_* below */
 };
 
+/* Data go straight to where they belong, once all ranks that write there know that this one has
+ * started. Else small ones land in memory of the runtime's own, and are copied from there when the
+ * collective is complete: see collc_runtime(3). */
+#define COLLC_RT_DIRECT (1u << 1)
+
 /* Refused with -FI_ENOSYS: tanks shared with other requests, as
  * mpi_assert_strict_persistent_collective_ordering would allow. Each request has its own. */
 #define COLLC_RT_STRICT_ORDER (1u << 0)

@@ -4,6 +4,7 @@ collc_sources = \
 	contrib/collc/check/check.cpp contrib/collc/check/check.h \
 	contrib/collc/check/execution.cpp contrib/collc/check/execution.h \
 	contrib/collc/check/finding.h \
+	contrib/collc/check/landing.cpp contrib/collc/check/landing.h \
 	contrib/collc/check/levels.cpp contrib/collc/check/levels.h \
 	contrib/collc/check/matching.cpp contrib/collc/check/matching.h \
 	contrib/collc/check/memory.cpp contrib/collc/check/memory.h \
@@ -25,6 +26,7 @@ collc_sources = \
 	contrib/collc/lang/parser_base.cpp contrib/collc/lang/parser_base.h \
 	contrib/collc/lang/setting.cpp contrib/collc/lang/setting.h \
 	contrib/collc/lower/atomics.cpp contrib/collc/lower/atomics.h \
+	contrib/collc/lower/landing.cpp contrib/collc/lower/landing.h \
 	contrib/collc/lower/lower.cpp contrib/collc/lower/lower.h \
 	contrib/collc/lower/options.h \
 	contrib/collc/lower/plan.cpp contrib/collc/lower/plan.h \

@@ -45,9 +45,8 @@ private:
   random_source random_;
 };
 
-void every_algorithm(team &t, collc_rt_mode mode) {
-  persistent_group g(t, mode);
-  CHECK_EQ(static_cast<int>(g.query().mode), static_cast<int>(mode));
+void every_algorithm(const persistent_group &g, bool direct) {
+  team &t = g.of();
   dawdler d(t);
   std::int64_t root = 0;
   for (const auto &a : algorithms) {
@@ -62,7 +61,8 @@ void every_algorithm(team &t, collc_rt_mode mode) {
     persistent_request r(g, {.kind = a.kind,
                              .bytes = bytes,
                              .root = a.kind == COLLC_RT_ALLREDUCE ? 0 : root,
-                             .algorithm = a.name});
+                             .algorithm = a.name,
+                             .direct = direct});
     for (std::uint64_t e = 0; e < epochs; ++e) {
       d.dawdle();
       r.start();
@@ -71,6 +71,13 @@ void every_algorithm(team &t, collc_rt_mode mode) {
       r.verify();
     }
   }
+}
+
+void every_algorithm(team &t, collc_rt_mode mode) {
+  persistent_group g(t, mode);
+  CHECK_EQ(static_cast<int>(g.query().mode), static_cast<int>(mode));
+  for (const bool direct : {false, true})
+    every_algorithm(g, direct);
   g.leave();
 }
 

@@ -214,6 +214,7 @@ void different(team &t, collc_rt_mode mode) {
   refuse("operation and type", [](auto &c) { c.type = "uint64"; });
   refuse("algorithm", [](auto &c) { c.algorithm = "reduce:flat"; });
   refuse("ready", [](auto &c) { c.ready = 1; });
+  refuse("flags", [](auto &c) { c.flags = COLLC_RT_DIRECT; });
   persistent_request(g, {.kind = COLLC_RT_REDUCE, .bytes = 80}).run();
   g.leave();
 }

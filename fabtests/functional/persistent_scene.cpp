@@ -189,6 +189,7 @@ persistent_request::persistent_request(const persistent_group &g, const form &f)
   c.operation = f.operation.c_str();
   c.type = "int64";
   c.algorithm = f.algorithm.empty() ? nullptr : f.algorithm.c_str();
+  c.flags = f.direct ? COLLC_RT_DIRECT : 0;
   COLLC_OK(collc_rt_init(g.get(), &c, &request_));
 }
 

@@ -54,6 +54,7 @@ struct form {
   std::string algorithm = {};    // empty: the runtime's choice
   std::string operation = "sum"; // of int64
   bool in_place = false;
+  bool direct = false; // small data don't land
 };
 
 // A request with buffers of its own.

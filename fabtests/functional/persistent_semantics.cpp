@@ -237,17 +237,73 @@ void without_calls(team &t) {
   collc_rt_settings s = settings_for(COLLC_RT_OFFLOAD);
   s.automatic = 1;
   persistent_group g(t, s);
-  persistent_request r(
-      g, {.kind = COLLC_RT_BROADCAST, .bytes = 50'000, .algorithm = "broadcast:chain"});
-  for (int e = 0; e < 20; ++e) {
-    r.start();
-    if (t.rank() != 1)
+  for (const std::uint64_t bytes : {8, 50'000}) {
+    persistent_request r(
+        g, {.kind = COLLC_RT_BROADCAST, .bytes = bytes, .algorithm = "broadcast:chain"});
+    for (int e = 0; e < 20; ++e) {
+      r.start();
+      if (t.rank() != 1)
+        r.wait();
+      t.barrier_without_progress();
       r.wait();
-    t.barrier_without_progress();
-    r.wait();
-    r.verify();
+      r.verify();
+    }
   }
-  r.free();
+  g.leave();
+}
+
+// Whoever sends small data is ahead of the others by as many epochs as there is memory for, and
+// waits for them then.
+void ahead(team &t, collc_rt_mode mode) {
+  constexpr int most = 2;
+  collc_rt_settings s = settings_for(mode);
+  s.automatic =
+      mode == COLLC_RT_OFFLOAD ? 1 : 0; // else some that send wait for calls of the others
+  persistent_group g(t, s);
+  for (const form &f : {form{.kind = COLLC_RT_BROADCAST, .bytes = 8},
+                        form{.kind = COLLC_RT_SCATTER, .bytes = 100, .root = 1},
+                        form{.kind = COLLC_RT_GATHER, .bytes = 100, .root = 1}}) {
+    const bool sends = (t.rank() == f.root) != (f.kind == COLLC_RT_GATHER);
+    persistent_request r(g, f);
+    for (int e = 0; e < most; ++e)
+      if (sends)
+        r.run();
+    if (sends) {
+      r.start();
+      CHECK_CODE(-FI_ETIMEDOUT, collc_rt_wait(r.get(), 20));
+    }
+    t.barrier();
+    if (sends) {
+      r.wait();
+      r.verify();
+    } else {
+      for (int e = 0; e < most + 1; ++e)
+        r.run();
+    }
+    for (int e = 0; e < 20; ++e)
+      r.run();
+  }
+  g.leave();
+}
+
+// Others have not yet come to an epoch that a rank has completed when it frees the request: what
+// they then tell of epochs that never come concerns nobody.
+void freed_early(team &t, collc_rt_mode mode) {
+  persistent_group g(t, mode);
+  random_source random(config().seed + static_cast<std::uint64_t>(t.rank()));
+  for (int i = 0; i < 40; ++i) {
+    const bool late = t.rank() != i % t.size();
+    {
+      persistent_request r(g, {.kind = COLLC_RT_BROADCAST, .bytes = 40, .root = i % t.size()});
+      if (late)
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(2000)));
+      for (int e = 0; e < i % 5; ++e)
+        r.run();
+    }
+    if (i % 8 == 0)
+      persistent_request(g, barrier).run();
+  }
+  CHECK_EQ(g.query().error, 0);
   g.leave();
 }
 
@@ -280,6 +336,9 @@ CASE_IN_BOTH_MODES(many_starts, .ranks = 2, .seconds = 120)
 CASE_IN_BOTH_MODES(groups_crossed, .ranks = 4, .seconds = 120)
 CASE_IN_BOTH_MODES(init_meanwhile, .ranks = 3, .seconds = 120)
 CASE_IN_BOTH_MODES(threads, .ranks = 2, .seconds = 120)
+
+CASE_IN_BOTH_MODES(ahead, .ranks = 3, .seconds = 60)
+CASE_IN_BOTH_MODES(freed_early, .ranks = 3, .seconds = 60)
 
 CASE(without_calls_offload, .ranks = 3, .seconds = 60) { without_calls(t); }
 CASE(few_works_offload, .ranks = 4, .seconds = 60) { few_works(t); }

@@ -3,6 +3,7 @@
 // All collectives that come with the compiler, as it lowers them, on networks that lose and repeat,
 // by ranks that come early and late.
 #include "collc/lang/builtin.h"
+#include "collc/lower/landing.h"
 #include "collc/lower/lower.h"
 #include "collc/run/data.h"
 #include "sim/common/case.h"
@@ -21,32 +22,35 @@ using namespace sim;
 
 constexpr unsigned epochs = 100;
 
-// Tanks are two for each path, used in turn. All ranks export as many, in one order, so that their
-// keys are the same everywhere; so are those of buffers.
+// Of each path, used in turn. All ranks export as many, in one order, so that their keys are the
+// same everywhere; so are those of buffers.
 class Tanks {
 public:
-  Tanks(Node &node, std::int64_t paths) {
-    for (std::int64_t i = 0; i < 2 * paths; ++i)
+  Tanks(Node &node, std::int64_t paths, unsigned turns) : turns_(turns) {
+    for (std::int64_t i = 0; i < turns * paths; ++i)
       keys_.push_back(node.export_counter());
   }
   std::uint64_t key(const collc::counter_id &id, unsigned epoch) const {
     CHECK(id.what == collc::counter_id::role::tank);
-    return keys_.at(static_cast<std::size_t>(2 * id.path) + epoch % 2);
+    return keys_.at(static_cast<std::size_t>(turns_ * id.path) + epoch % turns_);
   }
 
 private:
+  unsigned turns_;
   std::vector<std::uint64_t> keys_;
 };
 
 class Member {
 public:
   Member(World &world, NodeId id, const collc::rank_program &program, collc::rank_schedule schedule,
-         std::int64_t paths, const collc::run::shape &shape)
+         std::int64_t paths, const collc::run::shape &shape, const collc::lowering &how)
       : world_(world), id_(id), start_copies_(program.start), finish_copies_(program.finish),
-        schedule_(std::move(schedule)), tanks_(world.node(id), paths), data_(shape, id),
-        broadcasts_(shape.what == collc::collective::broadcast) {
-    for (const std::uint64_t size : program.sizes)
-      buffers_.push_back(&world.node(id).expose(std::max<std::size_t>(size, 1)));
+        schedule_(std::move(schedule)), tanks_(world.node(id), paths, how.tanks), data_(shape, id),
+        broadcasts_(shape.what == collc::collective::broadcast), ahead_(how.ahead),
+        turns_(how.landing ? how.tanks : 1) {
+    for (unsigned turn = 0; turn < turns_; ++turn)
+      for (const std::uint64_t size : program.sizes)
+        buffers_.push_back(&world.node(id).expose(std::max<std::size_t>(size, 1)));
   }
   Member(const Member &) = delete;
 
@@ -70,8 +74,13 @@ public:
 private:
   static constexpr std::size_t input = 0, output = 1, broadcast = 2;
 
+  // The caller's buffers are the first ones; scratch is used in turn, if that is asked for.
+  std::size_t number(int buffer) const {
+    const std::size_t turn = buffer < collc::first_scratch ? 0 : epoch_ % turns_;
+    return turn * (buffers_.size() / turns_) + static_cast<std::size_t>(buffer);
+  }
   std::span<std::byte> span(const collc::range &r) {
-    return buffers_.at(static_cast<std::size_t>(r.buffer))->span().subspan(r.offset, r.length);
+    return buffers_.at(number(r.buffer))->span().subspan(r.offset, r.length);
   }
   void copy(const std::vector<collc::piece> &pieces) {
     for (const collc::piece &p : pieces)
@@ -93,8 +102,8 @@ private:
       std::ranges::copy(data_.out(), own(into, data_.out()).begin());
     copy(start_copies_);
     for (const collc::tank &t : schedule_.tanks)
-      if (t.start != 0)
-        tank(t.id).add(t.start);
+      if (const std::uint64_t start = t.start + (epoch_ <= ahead_ ? t.told : 0); start != 0)
+        tank(t.id).add(start);
     under_way_ = std::ranges::count_if(schedule_.works, [](const collc::work &w) {
       return w.what != collc::operation::local_add;
     });
@@ -110,15 +119,15 @@ private:
 
   int fire(const collc::work &w) {
     const auto peer = static_cast<fi_addr_t>(w.peer);
-    const RemoteHow there{.key = static_cast<std::uint64_t>(w.moved.to_buffer) + 1,
-                          .addr = w.moved.to_offset};
+    const RemoteHow there{.key = number(w.moved.to_buffer) + 1, .addr = w.moved.to_offset};
     Op *op = nullptr;
     switch (w.what) {
     case collc::operation::local_add:
       tank(w.target).add(w.value);
       return 0;
     case collc::operation::remote_add:
-      op = world_.try_count(id_, peer, {.key = tanks_.key(w.target, epoch_), .value = w.value});
+      op = world_.try_count(id_, peer,
+                            {.key = tanks_.key(w.target, epoch_ + w.ahead), .value = w.value});
       break;
     case collc::operation::write: {
       const auto from = span(w.moved.from);
@@ -176,6 +185,7 @@ private:
   const Tanks tanks_;
   collc::run::data data_;
   const bool broadcasts_;
+  const unsigned ahead_, turns_;
   std::vector<Exposed *> buffers_;
   unsigned epoch_ = 0;
   std::ptrdiff_t under_way_ = 0;
@@ -191,7 +201,7 @@ bool rooted(collc::collective c) {
 // A world with a collective's ranks.
 class Collective {
 public:
-  Collective(World &world, const collc::algorithm &a, NodeId ranks) {
+  Collective(World &world, const collc::algorithm &a, NodeId ranks, bool lands) {
     collc::request q;
     q.ranks = ranks;
     q.root = rooted(a.what) ? ranks - 1 : 0;
@@ -199,6 +209,8 @@ public:
     collc::lowering how;
     how.counted_writes = false; // writes, and additions after them
     how.combining = collc::find_atomic("sum", "int64");
+    if (lands)
+      collc::let_land(how, a.what);
     collc::compiler c(a, q, how);
     world.add(ranks);
     std::int64_t paths = 1;
@@ -208,7 +220,7 @@ public:
     const collc::run::shape shape{a.what, ranks, q.root, static_cast<std::uint64_t>(q.bytes)};
     for (NodeId r = 0; r < ranks; ++r) {
       members_.push_back(
-          std::make_unique<Member>(world, r, c.program(r), c.schedule(r), paths, shape));
+          std::make_unique<Member>(world, r, c.program(r), c.schedule(r), paths, shape, how));
       members_.back()->left = [this, what = a.what](const Member &who) {
         if (what == collc::collective::barrier)
           check_all_have_come(who);
@@ -240,17 +252,26 @@ private:
   std::vector<std::unique_ptr<Member>> members_;
 };
 
+// What is combined where it comes doesn't land, nor what comes twice; barriers have no data.
+bool can_land(const collc::algorithm &a, NodeId ranks) {
+  return a.what != collc::collective::barrier && a.what != collc::collective::reduce &&
+         !(a.file == "allgather:butterfly" && ranks == 3);
+}
+
 void run_all(std::uint64_t seed, bool lossless) {
   for (const collc::builtin &b : collc::builtins())
-    for (const NodeId ranks : {2, 3, 4, 8}) {
-      if (b.name == "alltoall:butterfly" && ranks == 3) // for powers of two
-        continue;
-      World world(seed, setup_for(lossless));
-      if (!lossless)
-        world.network().set_faults(
-            {.loss = 0.05, .duplicate = 0.05, .reorder = 0.05, .corrupt = 0.02});
-      const Collective run(world, collc::load(std::string(b.name)), ranks);
-    }
+    for (const NodeId ranks : {2, 3, 4, 8})
+      for (const bool lands : {false, true}) {
+        const collc::algorithm a = collc::load(std::string(b.name));
+        if ((b.name == "alltoall:butterfly" && ranks == 3) || // for powers of two
+            (lands && !can_land(a, ranks)))
+          continue;
+        World world(seed, setup_for(lossless));
+        if (!lossless)
+          world.network().set_faults(
+              {.loss = 0.05, .duplicate = 0.05, .reorder = 0.05, .corrupt = 0.02});
+        const Collective run(world, a, ranks, lands);
+      }
 }
 
 const Case on_a_good_network{"collectives__on_a_good_network", 2,

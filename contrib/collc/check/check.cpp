@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "collc/check/check.h"
 
+#include "collc/check/landing.h"
 #include "collc/check/levels.h"
 #include "collc/check/matching.h"
 #include "collc/check/races.h"
@@ -28,13 +29,16 @@ std::vector<finding> check(const world &w) {
     return found;
   if (auto found = check_races(w, run); !found.empty())
     return found;
+  if (auto found = check_landing(w, run); !found.empty())
+    return found;
   return check_result(w, run);
 }
 
 std::string findings_text(const compiler &c, const std::vector<finding> &all) {
   std::string text = c.source().file + ", " + std::to_string(c.asked().ranks) + " ranks";
   if (all.empty())
-    return text + ": matching, limits, levels, deadlock, races, data: nothing found\n";
+    return text + ": matching, limits, levels, deadlock, races, " +
+           (c.how().landing ? "landing, " : "") + "data: nothing found\n";
   text += ":\n";
   for (const finding &f : all) {
     text += f.check + ": " + f.explanation + '\n';

@@ -66,8 +66,8 @@ void execution::fire(work_number k, std::size_t c) {
   place_[k] = static_cast<std::uint32_t>(next_[c]);
   clock now = place_[k] > 1 ? clocks_[counter.works[place_[k] - 2]] : clock(level_.size());
   for (const addition &a : counter.additions) {
-    if (!w_.needs(k, a) || !fired_[a.by])
-      continue;
+    if (!w_.needs(k, a) || !fired_[a.by] || w_.at(a.by).ahead > 0)
+      continue; // what was told ahead, in an epoch before, comes after nothing in this one
     const clock &theirs = clocks_[a.by];
     for (std::size_t i = 0; i < now.size(); ++i)
       now[i] = std::max(now[i], theirs[i]);
@@ -105,7 +105,7 @@ bool execution::complete_after_start(std::int64_t complete, std::int64_t started
   for (const auto &counter : w_.counters())
     if (counter.rank == complete)
       for (const addition &a : counter.additions)
-        if (fired_[a.by] && after_start(a.by, started))
+        if (fired_[a.by] && w_.at(a.by).ahead == 0 && after_start(a.by, started))
           return true;
   return false;
 }

@@ -6,7 +6,7 @@
 namespace collc {
 
 // No place is written while it is being read or written by another work, nor before its rank has
-// started.
+// started, unless the memory is the runtime's own (see landing.h).
 std::vector<finding> check_races(const world &w, const execution &run);
 
 } // namespace collc

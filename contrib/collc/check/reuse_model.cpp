@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace collc {
 
@@ -39,9 +40,9 @@ reuse_model::reuse_model(const world &w, const reuse_options &o)
     find_needed(k);
 }
 
-std::size_t reuse_model::counter(const counter_id &id, std::size_t parity) const {
+std::size_t reuse_model::counter(const counter_id &id, std::size_t turn) const {
   const auto path = static_cast<std::size_t>(id.path);
-  return id.what == counter_id::role::tank ? path * 2 + parity : paths_ * 2 + path;
+  return id.what == counter_id::role::tank ? path * tanks_ + turn : paths_ * tanks_ + path;
 }
 
 void reuse_model::view(work_number k) {
@@ -91,8 +92,11 @@ void reuse_model::find_needed(work_number k) {
 reuse_model::state reuse_model::first() const {
   state s;
   s.ranks.resize(ranks_);
-  for (auto &r : s.ranks)
-    r.levels.resize(paths_ * 3);
+  for (auto &r : s.ranks) {
+    r.under_way.resize(tanks_);
+    r.landed.resize(tanks_);
+    r.levels.resize(paths_ * (tanks_ + 1));
+  }
   s.between.resize(ranks_ * ranks_);
   return s;
 }
@@ -126,14 +130,18 @@ std::string reuse_model::apply(state &s, const happening &h, std::vector<std::st
 std::string reuse_model::start(state &s, std::size_t rank, std::vector<std::string> *log) const {
   rank_state &r = s.ranks[rank];
   ++r.started;
-  r.fired = r.landed = 0;
+  r.fired = 0;
   r.finished = 0;
   for (std::size_t p = 0; p < paths_; ++p)
-    r.levels[paths_ * 2 + p] = 0;
+    r.levels[paths_ * tanks_ + p] = 0;
   for (const tank &t : w_.schedule(static_cast<std::int64_t>(rank)).tanks)
-    r.levels[counter(t.id, parity(r.started))] += t.start;
+    r.levels[counter(t.id, turn(r.started))] +=
+        t.start + (r.started <= w_.how().ahead ? t.told : 0);
   if (log != nullptr)
     log->push_back("rank " + std::to_string(rank) + " starts epoch " + std::to_string(r.started));
+  if (r.under_way[turn(r.started)] > 0)
+    return "rank " + std::to_string(rank) + " starts epoch " + std::to_string(r.started) +
+           " in memory that is still being sent";
   return settle(s, rank, log);
 }
 
@@ -147,7 +155,8 @@ std::string reuse_model::arrive(state &s, const happening &h, std::vector<std::s
   std::string line = w_.name(i.work) + " of epoch " + std::to_string(i.epoch) + " arrives";
   if (v.adds) {
     std::uint64_t &level =
-        r.levels[v.raises + (d.target.what == counter_id::role::tank ? parity(i.epoch) : 0)];
+        r.levels[v.raises +
+                 (d.target.what == counter_id::role::tank ? turn(i.epoch + d.ahead) : 0)];
     line += ": " + signed_text(level) + (signed_text(d.value)[0] == '-' ? " " : " +") +
             signed_text(d.value) + " = " + signed_text(level + d.value);
     level += d.value;
@@ -156,24 +165,35 @@ std::string reuse_model::arrive(state &s, const happening &h, std::vector<std::s
     log->push_back(line);
   if (d.what == operation::write || d.what == operation::atomic) {
     rank_state &own = s.ranks[h.source];
-    --own.under_way;
+    --own.under_way[turn(i.epoch)];
     if (d.completion.what == counter_id::role::deliveries)
       ++own.levels[counter(d.completion, 0)];
   }
-  if (v.lands_as >= 0) {
-    if (r.started != i.epoch || r.completed == i.epoch)
-      return w_.name(i.work) + " of epoch " + std::to_string(i.epoch) + " lands at rank " +
-             std::to_string(h.target) + ", which " +
-             (r.completed == r.started ? "has completed epoch " : "is in epoch ") +
-             std::to_string(r.started);
-    r.landed |= std::uint64_t{1} << v.lands_as;
-  }
+  if (v.lands_as >= 0)
+    if (std::string wrong = land(r, i, h.target); !wrong.empty())
+      return wrong;
   if (d.why == role::finish)
     ++r.finished;
   std::string wrong = settle(s, h.target, log);
   if (wrong.empty() && h.source != h.target)
     wrong = settle(s, h.source, log); // its transfer is complete
   return wrong;
+}
+
+// Into the caller's buffers, in their epoch alone; or into memory that takes turns, once it is
+// free.
+std::string reuse_model::land(rank_state &r, const item &i, std::size_t rank) const {
+  const bool free = w_.how().landing ? r.completed + tanks_ >= i.epoch : r.started == i.epoch;
+  if (!free || r.completed >= i.epoch)
+    return w_.name(i.work) + " of epoch " + std::to_string(i.epoch) + " lands at rank " +
+           std::to_string(rank) + ", which " +
+           (r.completed == r.started ? "has completed epoch " : "is in epoch ") +
+           std::to_string(r.started);
+  if (r.started < i.epoch && r.under_way[turn(i.epoch)] > 0)
+    return w_.name(i.work) + " of epoch " + std::to_string(i.epoch) + " lands at rank " +
+           std::to_string(rank) + " in memory that is still being sent";
+  r.landed[turn(i.epoch)] |= std::uint64_t{1} << views_[i.work].lands_as;
+  return {};
 }
 
 std::string reuse_model::settle(state &s, std::size_t rank, std::vector<std::string> *log) const {
@@ -195,20 +215,21 @@ std::string reuse_model::fire(state &s, std::size_t rank, std::vector<std::strin
       const work_view &v = views_[k];
       const bool tank = d.trigger.what == counter_id::role::tank;
       if ((r.fired >> i & 1) != 0 ||
-          r.levels[v.trigger + (tank ? parity(r.started) : 0)] < d.threshold)
+          r.levels[v.trigger + (tank ? turn(r.started) : 0)] < d.threshold)
         continue;
       r.fired |= std::uint64_t{1} << i;
       more = true;
       if (log != nullptr)
         log->push_back("    fires " + w_.name(k));
-      if ((v.needed & ~r.landed) != 0)
+      if ((v.needed & ~r.landed[turn(r.started)]) != 0)
         return w_.name(k) + " fires in epoch " + std::to_string(r.started) +
                " before the data have come that it hands on";
       if (v.local)
-        r.levels[v.raises + parity(r.started)] += d.value;
+        r.levels[v.raises + turn(r.started)] += d.value;
       else
         s.between[queue(rank, v.target)].push_back({static_cast<std::uint16_t>(k), r.started});
-      r.under_way += d.what == operation::write || d.what == operation::atomic;
+      if (d.what == operation::write || d.what == operation::atomic)
+        ++r.under_way[turn(r.started)];
     }
   }
   return {};
@@ -216,11 +237,12 @@ std::string reuse_model::fire(state &s, std::size_t rank, std::vector<std::strin
 
 bool reuse_model::is_complete(const rank_state &r, std::size_t rank) const {
   const auto &schedule = w_.schedule(static_cast<std::int64_t>(rank));
-  if (r.under_way > 0 || r.finished < finishes_[rank] ||
+  const unsigned lag = w_.how().lag;
+  if ((r.started > lag && r.under_way[turn(r.started - lag)] > 0) || r.finished < finishes_[rank] ||
       static_cast<std::size_t>(std::popcount(r.fired)) < schedule.works.size())
     return false;
   return finishes_[rank] > 0 || std::ranges::all_of(schedule.tanks, [&](const tank &t) {
-           return r.levels[counter(t.id, parity(r.started))] >= t.full;
+           return r.levels[counter(t.id, turn(r.started))] >= t.full;
          });
 }
 
@@ -234,8 +256,8 @@ std::string reuse_model::complete(state &s, std::size_t rank, std::vector<std::s
                    std::to_string(r.started));
   if (finishes_[rank] == 0)
     for (const tank &t : w_.schedule(static_cast<std::int64_t>(rank)).tanks)
-      r.levels[counter(t.id, parity(r.started))] -= t.full;
-  if (r.landed != all_data_[rank])
+      r.levels[counter(t.id, turn(r.started))] -= t.full;
+  if (std::exchange(r.landed[turn(r.started)], 0) != all_data_[rank])
     return "rank " + std::to_string(rank) + " completes epoch " + std::to_string(r.started) +
            " before all its data have come";
   if (w_.source().what == collective::barrier)
@@ -261,10 +283,12 @@ std::string reuse_model::key(const state &s) const {
   for (const rank_state &r : s.ranks) {
     put(r.started);
     put(r.completed);
-    put(r.under_way);
+    for (const std::uint8_t under_way : r.under_way)
+      put(under_way);
     put(r.finished);
     put(r.fired);
-    put(r.landed);
+    for (const std::uint64_t landed : r.landed)
+      put(landed);
     for (const std::uint64_t level : r.levels)
       put(level);
   }

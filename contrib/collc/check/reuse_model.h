@@ -35,9 +35,11 @@ public:
   };
   struct rank_state {
     std::uint8_t started = 0, completed = 0;
-    std::uint8_t under_way = 0, finished = 0; // own transfers; tanks that FIN has emptied
-    std::uint64_t fired = 0, landed = 0;      // of this epoch: works; data for this rank
-    std::vector<std::uint64_t> levels;        // tanks by path and parity, then deliveries by path
+    std::uint8_t finished = 0;           // tanks that FIN has emptied
+    std::vector<std::uint8_t> under_way; // own transfers, by turn
+    std::uint64_t fired = 0;             // works of this epoch
+    std::vector<std::uint64_t> landed;   // data for this rank, by turn
+    std::vector<std::uint64_t> levels;   // tanks by path and turn, then deliveries by path
   };
   struct state {
     std::vector<rank_state> ranks;
@@ -64,11 +66,12 @@ private:
     bool adds = false, local = false;
   };
 
-  [[nodiscard]] std::size_t counter(const counter_id &id, std::size_t parity) const;
+  [[nodiscard]] std::size_t counter(const counter_id &id, std::size_t turn) const;
   [[nodiscard]] std::size_t queue(std::size_t from, std::size_t to) const {
     return from * ranks_ + to;
   }
-  [[nodiscard]] std::size_t parity(unsigned epoch) const { return tanks_ == 2 ? epoch % 2 : 0; }
+  [[nodiscard]] std::size_t turn(unsigned epoch) const { return epoch % tanks_; }
+  [[nodiscard]] std::string land(rank_state &r, const item &i, std::size_t rank) const;
   void view(work_number k);
   void find_needed(work_number k);
   std::string start(state &s, std::size_t rank, std::vector<std::string> *log) const;

@@ -69,6 +69,7 @@ private:
     CLI::App *command = add(name, about, [this, what = std::move(what)] {
       options_.finish();
       const algorithm a = load(options_.algorithm);
+      options_.finish(a.what);
       compiler c(a, options_.asked, options_.how);
       return what(c);
     });

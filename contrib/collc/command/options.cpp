@@ -3,6 +3,7 @@
 
 #include "collc/lang/error.h"
 #include "collc/lang/setting.h"
+#include "collc/lower/landing.h"
 
 #include <cerrno>
 #include <cstring>
@@ -44,9 +45,11 @@ void common_options::declare(CLI::App &command) {
       ->check(CLI::IsMember({"kept", "none"}))
       ->capture_default_str();
   command.add_flag("--own-start", how.own_start, "Start pours a bucket of its own");
-  command.add_option("--tanks", how.tanks, "1, or 2 used in turn")
-      ->check(CLI::Range(1, 2))
-      ->capture_default_str();
+  command
+      .add_option("--tanks", tanks_,
+                  "so many are used in turn; 2 unless given, or 4 where data land")
+      ->check(CLI::Range(1u, most_turns));
+  command.add_flag("--landing", landing_, "data land in memory of the runtime's own, used in turn");
   command.add_option("--width", how.width, "bits of a counter")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
@@ -79,6 +82,13 @@ void common_options::finish() {
     how.most_works = most_works_;
   if (most_counters_ > 0)
     how.most_counters = most_counters_;
+}
+
+void common_options::finish(collective what) {
+  if (landing_)
+    let_land(how, what, tanks_);
+  else if (tanks_ > 0)
+    how.tanks = tanks_;
 }
 
 void put(const common_options &o, const std::string &text) {

@@ -8,8 +8,9 @@ namespace collc {
 namespace {
 
 // Of works, their counters and what there is room for: none of these has a time in the model.
-constexpr const char *meaningless[] = {"--scheme",    "--end",   "--branch",    "--order",
-                                       "--own-start", "--tanks", "--max-works", "--max-counters"};
+constexpr const char *meaningless[] = {"--scheme",  "--end",       "--branch",
+                                       "--order",   "--own-start", "--tanks",
+                                       "--landing", "--max-works", "--max-counters"};
 
 } // namespace
 

@@ -334,6 +334,8 @@ private:
 const char *name_of(collective c) { return collectives.at(static_cast<std::size_t>(c)).first; }
 
 std::string algorithm::buffer_name(int b) const {
+  if (b == first_scratch + static_cast<int>(scratches.size()))
+    return "landing"; // see lower/landing.h
   if (b >= first_scratch)
     return scratches.at(static_cast<std::size_t>(b - first_scratch)).name;
   return b == buffer_input ? "input" : b == buffer_output ? "output" : "data";

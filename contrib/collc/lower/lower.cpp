@@ -2,8 +2,10 @@
 #include "collc/lower/lower.h"
 
 #include "collc/lang/error.h"
+#include "collc/lower/landing.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace collc {
 
@@ -37,8 +39,32 @@ compiler::compiler(const algorithm &a, const request &q, const lowering &how)
   if (how.width < 1 || how.width > 64)
     throw error("the width of counters is " + std::to_string(how.width) +
                 " bits; allowed: 1 to 64");
-  if (how.tanks < 1 || how.tanks > 2)
-    throw error("the number of tanks is " + std::to_string(how.tanks) + "; allowed: 1 or 2");
+  if (how.tanks < 1 || how.tanks > (how.landing ? most_turns : 2))
+    throw error("the number of tanks is " + std::to_string(how.tanks) + "; allowed: 1 " +
+                (how.landing ? "to " + std::to_string(most_turns) : "or 2"));
+  if (how.landing)
+    check_landing();
+}
+
+// Of all ranks, as all of them do it or none.
+void compiler::check_landing() const {
+  const auto refuse = [this](const std::string &why) {
+    throw error("data of " + algorithm_.file + " can't land: " + why);
+  };
+  if (how_.how != scheme::water_tank)
+    refuse("that is for the scheme 'watertank'");
+  if (request_.bytes == 0)
+    refuse("there are none");
+  for (std::int64_t rank = 0; rank < request_.ranks; ++rank)
+    if (const std::string why =
+            what_hinders_landing(algorithm_, request_, expand(algorithm_, request_, rank));
+        !why.empty())
+      refuse(why);
+}
+
+rank_program compiler::program(std::int64_t rank) const {
+  rank_program p = expand(algorithm_, request_, rank);
+  return how_.landing ? landed(algorithm_, request_, std::move(p)) : p;
 }
 
 const compiler::planned &compiler::plans_of(std::int64_t rank) {

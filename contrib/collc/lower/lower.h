@@ -24,7 +24,7 @@ public:
   [[nodiscard]] const request &asked() const { return request_; }
   [[nodiscard]] const lowering &how() const { return how_; }
 
-  rank_program program(std::int64_t rank) const { return expand(algorithm_, request_, rank); }
+  rank_program program(std::int64_t rank) const;
   rank_schedule schedule(std::int64_t rank);
   rank_schedule schedule(const rank_program &p);
 
@@ -40,6 +40,7 @@ public:
                                   std::uint32_t ordinal);
 
 private:
+  void check_landing() const;
   struct planned {
     rank_program program;
     std::vector<tank_plan> plans; // by path

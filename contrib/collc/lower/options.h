@@ -31,7 +31,14 @@ struct lowering {
   unsigned width = 64; // bits of a counter
   std::optional<std::uint64_t> most_works, most_counters;
   atomic_kind combining; // of reductions
-  unsigned tanks = 2;    // of each path: two are used in turn
+  unsigned tanks = 2;    // of each path, used in turn: one for each of so many epochs
+  // Data land in memory that is used in turn as well: see landing.h. A rank tells others that they
+  // may write in the epoch that is so many later; else in this one.
+  bool landing = false;
+  unsigned ahead = 0;
+  // An epoch is complete once what was sent in the one that is so many before it has been
+  // delivered; until then, its memory is being read.
+  unsigned lag = 0;
 };
 
 } // namespace collc

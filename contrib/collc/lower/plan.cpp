@@ -201,8 +201,11 @@ void weighing::by_order() {
 
 void weighing::sum_up() {
   wide sum = 0;
-  for (const event &e : tank_.events)
+  for (const event &e : tank_.events) {
     sum += e.weight;
+    if (how_.ahead > 0 && e.at.slot == event_kind::ready)
+      tank_.told += e.weight;
+  }
   const wide start = how_.own_start ? sum + 1 : 0;
   const unsigned bits = bits_of(start + sum);
   if (bits > how_.width)

@@ -66,6 +66,7 @@ struct work {
   std::int64_t round = 0; // logical; 0: none
   std::int64_t real_round = 0;
   std::uint64_t window = 0;  // queued once the works of the window before have fired
+  unsigned ahead = 0;        // the target is the tank of the epoch that is so many later
   position makes;            // the event at the peer that it brings about
   std::uint32_t ordinal = 0; // and which of the rank's: see sending and receiving
   std::string note;
@@ -84,6 +85,7 @@ struct tank {
   counter_id id;
   std::uint64_t start = 0;   // what Start pours
   std::uint64_t full = 0;    // the level when all has come, start included
+  std::uint64_t told = 0;    // what of it is told ahead: Start pours it in the epochs before
   std::vector<event> events; // in their order
 };
 

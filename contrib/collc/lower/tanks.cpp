@@ -106,8 +106,9 @@ private:
     const std::int64_t round = once ? 0 : r.round;
     const std::uint64_t level =
         p_.ready == readiness::each ? after_rounds(r.after) : plan_.of().start;
-    pour(level, {round, event_kind::ready}, begin(level, operation::remote_add, role::ready, round),
-         r.peer, event_kind::ready, r.ordinal);
+    work w = begin(level, operation::remote_add, role::ready, round);
+    w.ahead = how_.ahead;
+    pour(level, {round, event_kind::ready}, std::move(w), r.peer, event_kind::ready, r.ordinal);
   }
 
   void send(const sending &s) {
@@ -219,8 +220,8 @@ private:
   void move_out() {
     out_.tanks.push_back(plan_.of());
     out_.counters.push_back(tank());
-    if (how_.tanks == 2)
-      out_.counters.push_back({counter_id::role::tank, path_.number, 1});
+    for (unsigned turn = 1; turn < how_.tanks; ++turn)
+      out_.counters.push_back({counter_id::role::tank, path_.number, turn});
     if (!delivering_.empty())
       out_.counters.push_back(deliveries());
     out_.works.reserve(out_.works.size() + made_.size());

@@ -32,7 +32,7 @@ std::string name_of(const counter_id &c) {
   if (c.what >= counter_id::role::ready)
     name += ' ' + std::to_string(c.round);
   else if (c.round > 0)
-    name += " (odd)";
+    name += " (turn " + std::to_string(c.round) + ')';
   if (c.path > 0)
     name += " of path " + std::to_string(c.path);
   return name;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -21,6 +22,8 @@ public:
     for (std::int64_t rank = 0; rank < c_.asked().ranks; ++rank) {
       const rank_program p = c_.program(rank);
       add_messages(p);
+      if (c_.how().landing)
+        add_memory(p);
       add_works(c_.schedule(p));
     }
     // A broadcast's messages of one path are as good as one.
@@ -53,13 +56,20 @@ private:
     paths_ = std::max<std::uint64_t>(paths_, p.paths.size());
   }
 
+  void add_memory(const rank_program &p) {
+    const std::uint64_t each =
+        std::accumulate(p.sizes.begin() + first_scratch, p.sizes.end(), std::uint64_t{0});
+    out_.landing_bytes = std::max(out_.landing_bytes, c_.how().tanks * each);
+  }
+
   void add_works(const rank_schedule &s) {
     single_source_ |= s.single_source;
     std::uint64_t tanks = s.tanks.size();
     if (tanks == 0)
       tanks = s.counters.size(); // pre-matched
     out_.counters = std::max(out_.counters, tanks);
-    out_.reusable_counters = std::max<std::uint64_t>(out_.reusable_counters, 2 * tanks);
+    out_.reusable_counters =
+        std::max<std::uint64_t>(out_.reusable_counters, std::max(2u, c_.how().tanks) * tanks);
     out_.works = std::max<std::uint64_t>(out_.works, s.works.size());
     out_.all_works += s.works.size();
     out_.windows = std::max(out_.windows, s.windows);
@@ -87,7 +97,9 @@ std::string resources_text(const compiler &c, const resources &r) {
   row("R", static_cast<std::uint64_t>(r.real_rounds), "check points of all rounds");
   if (c.how().how == scheme::water_tank) {
     row("counters", r.counters, "water tanks of a rank");
-    row("for reuse", r.reusable_counters, "used in turn, by epoch parity");
+    row("for reuse", r.reusable_counters,
+        c.how().tanks > 2 ? "used in turn, " + std::to_string(c.how().tanks) + " epochs"
+                          : "used in turn, by epoch parity");
     row("level", r.level_bits, "bits of a counter");
   } else {
     row("counters", r.counters, "of a rank");
@@ -97,6 +109,8 @@ std::string resources_text(const compiler &c, const resources &r) {
   row("works", r.works, "deferred works, of the rank with the most");
   if (r.windows > 1)
     row("windows", r.windows, "in which they are queued");
+  if (c.how().landing)
+    row("landing", r.landing_bytes, "bytes, of the rank with the most memory for what comes");
   row("bytes", r.bytes, "sent by the rank that sends most");
   row("all works", r.all_works, "of all ranks");
   row("all messages", r.all_messages);
@@ -117,6 +131,7 @@ nlohmann::json resources_json(const compiler &c, const resources &r) {
           {"level_bits", r.level_bits},
           {"works", r.works},
           {"windows", r.windows},
+          {"landing_bytes", r.landing_bytes},
           {"bytes", r.bytes},
           {"all_works", r.all_works},
           {"all_messages", r.all_messages},

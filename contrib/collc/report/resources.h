@@ -20,6 +20,7 @@ struct resources {
   std::uint64_t message_counters = 0; // with one for each message that a rank gets
   std::uint64_t works = 0, windows = 1;
   unsigned level_bits = 0;
+  std::uint64_t landing_bytes = 0;                              // for all turns
   std::uint64_t bytes = 0;                                      // that a rank sends
   std::uint64_t all_works = 0, all_messages = 0, all_bytes = 0; // of all ranks
 };

@@ -139,6 +139,13 @@ std::string table_text(const compiler &c, const rank_schedule &s, bool with_data
   for (const tank &t : s.tanks)
     if (t.start > 0)
       out += "Start pours " + std::to_string(t.start) + " into " + name_of(t.id) + '\n';
+  if (c.how().ahead > 0) {
+    out += "RTRs are for the epoch " + std::to_string(c.how().ahead) + " later\n";
+    for (const tank &t : s.tanks)
+      if (t.told > 0)
+        out += "in the epochs before, Start pours " + std::to_string(t.told) + " into " +
+               name_of(t.id) + '\n';
+  }
   if (s.works.empty())
     out += "nothing to do\n";
   return out;
@@ -159,6 +166,8 @@ nlohmann::json table_json(const compiler &c, const rank_schedule &s) {
       j["round"] = w.round;
     if (w.real_round > 0)
       j["real_round"] = w.real_round;
+    if (w.ahead > 0)
+      j["ahead"] = w.ahead;
     if (!w.note.empty())
       j["note"] = w.note;
     if (w.what == operation::write || w.what == operation::atomic) {
@@ -177,7 +186,8 @@ nlohmann::json table_json(const compiler &c, const rank_schedule &s) {
   }
   auto tanks = nlohmann::json::array();
   for (const tank &t : s.tanks)
-    tanks.push_back({{"name", name_of(t.id)}, {"start", t.start}, {"full", t.full}});
+    tanks.push_back(
+        {{"name", name_of(t.id)}, {"start", t.start}, {"told_ahead", t.told}, {"full", t.full}});
   return {{"algorithm", c.source().file}, {"ranks", c.asked().ranks}, {"rank", s.rank},
           {"tanks", std::move(tanks)},    {"windows", s.windows},     {"works", std::move(works)}};
 }

@@ -39,7 +39,7 @@ struct options {
   std::int64_t root = 0;
   std::uint64_t bytes = 8, epochs = 1000;
   std::vector<std::string> parameters; // NAME=VALUE
-  bool automatic = false, json = false;
+  bool automatic = false, direct = false, json = false;
 };
 
 // Kept until init has read them.
@@ -111,6 +111,7 @@ public:
     c.algorithm = o.algorithm.c_str();
     c.parameters = parameters.all.data();
     c.parameter_count = parameters.all.size();
+    c.flags = o.direct ? COLLC_RT_DIRECT : 0;
     check_rt("collc_rt_init", collc_rt_init(group_, &c, &request_));
   }
 
@@ -259,6 +260,7 @@ int main(int argc, char **argv) {
   app.add_option("--provider", o.provider, "of libfabric; empty: the first that serves")
       ->capture_default_str();
   app.add_flag("--auto", o.automatic, "FI_PROGRESS_AUTO");
+  app.add_flag("--direct", o.direct, "data land nowhere but where they belong");
   app.add_flag("--json", o.json, "as JSON");
   try {
     app.parse(argc, argv);

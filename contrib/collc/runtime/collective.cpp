@@ -123,8 +123,8 @@ collective_request read_collective(const collc_rt_collective *asked, std::int64_
     fail(-FI_EINVAL, fmt::format("kind is {}; allowed: 0 to {}", kind, names.size() - 1));
   if ((asked->flags & COLLC_RT_STRICT_ORDER) != 0)
     fail(-FI_ENOSYS, "COLLC_RT_STRICT_ORDER: requests share no tanks yet");
-  if (asked->flags != 0)
-    fail(-FI_EINVAL, fmt::format("flags are {:#x}; allowed: none", asked->flags));
+  if ((asked->flags & ~COLLC_RT_DIRECT) != 0)
+    fail(-FI_EINVAL, fmt::format("flags are {:#x}; allowed: COLLC_RT_DIRECT", asked->flags));
   if (asked->ready < COLLC_READY_DEFAULT || asked->ready > COLLC_READY_NEVER)
     fail(-FI_EINVAL,
          fmt::format("ready is {}; allowed: {} to {} (enum collc_ready)", asked->ready,
@@ -137,6 +137,7 @@ collective_request read_collective(const collc_rt_collective *asked, std::int64_
   c.in = static_cast<const std::byte *>(asked->in);
   c.out = static_cast<std::byte *>(asked->out);
   c.ready = asked->ready;
+  c.direct = (asked->flags & COLLC_RT_DIRECT) != 0;
   if (c.bytes > INT64_MAX / static_cast<std::uint64_t>(ranks))
     fail(-FI_EINVAL, fmt::format("bytes is {}; allowed: 0 to {}", c.bytes,
                                  INT64_MAX / static_cast<std::uint64_t>(ranks)));

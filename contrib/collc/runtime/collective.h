@@ -23,6 +23,7 @@ struct collective_request {
   std::string operation, type, algorithm;
   std::vector<std::pair<std::string, std::int64_t>> parameters;
   int ready = 0;
+  bool direct = false; // data don't land elsewhere first
 
   // What this rank has of each; 0: it may be null.
   std::uint64_t in_length = 0, out_length = 0;

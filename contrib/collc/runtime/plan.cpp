@@ -15,11 +15,13 @@ namespace collc::rt {
 namespace {
 
 constexpr std::array<const char *, plan::digest_count> digest_names{
-    "kind", "bytes", "root", "operation and type", "algorithm", "parameters", "ready", "ranks"};
+    "kind",  "bytes", "root", "operation and type", "algorithm", "parameters",
+    "ready", "ranks", "flags"};
 
 struct compiler_closer {
   void operator()(collc_compiler *c) const noexcept { collc_close(c); }
 };
+using compiler_ptr = std::unique_ptr<collc_compiler, compiler_closer>;
 
 void check_compiled(int rc, char *message, const std::string &name) {
   if (rc == 0)
@@ -27,6 +29,25 @@ void check_compiled(int rc, char *message, const std::string &name) {
   const std::string text = message != nullptr ? message : "no memory";
   collc_free_message(message);
   fail(-FI_EINVAL, fmt::format("algorithm {}: {}", name, text));
+}
+
+compiler_ptr open(const std::string &name, const collc_request &r) {
+  char *message = nullptr;
+  collc_compiler *opened = nullptr;
+  const int rc = collc_open(name.c_str(), &r, &opened, &message);
+  check_compiled(rc, message, name);
+  return compiler_ptr(opened);
+}
+
+// Up to so many bytes of a rank's result, copying them costs less than waiting until all ranks have
+// started.
+constexpr std::uint64_t most_landing = 2048;
+
+bool may_land(const collective_request &c, std::int64_t ranks) {
+  const bool blocks = c.kind == COLLC_RT_ALLGATHER || c.kind == COLLC_RT_ALLTOALL ||
+                      c.kind == COLLC_RT_GATHER || c.kind == COLLC_RT_SCATTER;
+  const std::uint64_t bytes = blocks ? c.bytes * static_cast<std::uint64_t>(ranks) : c.bytes;
+  return bytes > 0 && bytes <= most_landing && c.ready == COLLC_READY_DEFAULT && !c.direct;
 }
 
 template <typename T>
@@ -71,18 +92,27 @@ void plan::compile(const collective_request &asked, std::int64_t ranks, std::int
   r.operation = asked.operation.c_str();
   r.type = asked.type.c_str();
 
-  char *message = nullptr;
-  collc_compiler *opened = nullptr;
-  const int opening = collc_open(name_.c_str(), &r, &opened, &message);
-  check_compiled(opening, message, name_);
-  const std::unique_ptr<collc_compiler, compiler_closer> compiler(opened);
-  if (std::strcmp(collc_collective(opened), name_of(asked.kind)) != 0)
+  compiler_ptr compiler;
+  if (may_land(asked, ranks)) {
+    r.flags |= COLLC_LANDING;
+    // Whether they can is a matter of the text, and so the same on all ranks.
+    collc_compiler *opened = nullptr;
+    lands_ = collc_open(name_.c_str(), &r, &opened, nullptr) == 0;
+    compiler.reset(opened);
+    r.flags &= ~COLLC_LANDING;
+  }
+  if (!lands_)
+    compiler = open(name_, r);
+  if (std::strcmp(collc_collective(compiler.get()), name_of(asked.kind)) != 0)
     fail(-FI_EINVAL, fmt::format("algorithm {} is for {}; kind is {}", name_,
-                                 collc_collective(opened), name_of(asked.kind)));
+                                 collc_collective(compiler.get()), name_of(asked.kind)));
   collc_schedule *lowered = nullptr;
-  const int lowering = collc_lower(opened, rank, &lowered, &message);
+  char *message = nullptr;
+  const int lowering = collc_lower(compiler.get(), rank, &lowered, &message);
   check_compiled(lowering, message, name_);
   schedule_.reset(lowered);
+  turns_ = collc_turns(lowered);
+  lag_ = collc_lag(lowered);
   works_ = all_of(collc_works, lowered);
   tanks_ = all_of(collc_tanks, lowered);
   start_ = all_of(collc_start_copies, lowered);
@@ -92,10 +122,11 @@ void plan::compile(const collective_request &asked, std::int64_t ranks, std::int
                                asked.bytes,
                                static_cast<std::uint64_t>(asked.root),
                                digest().add(asked.operation).add(asked.type).value(),
-                               digest().add(collc_text(opened)).value(),
+                               digest().add(collc_text(compiler.get())).value(),
                                given.value(),
                                static_cast<std::uint64_t>(asked.ready),
-                               static_cast<std::uint64_t>(ranks)};
+                               static_cast<std::uint64_t>(ranks),
+                               asked.direct ? 1u : 0u};
   static_assert(std::size(all) == digest_count);
   std::ranges::copy(all, digests_);
 }
@@ -109,8 +140,9 @@ void plan::lay_out(const collective_request &asked) {
               broadcast ? out : memory{}};
   const auto sizes = all_of(collc_scratch, schedule_.get());
   std::uint64_t own = asked.copies_in ? aligned(asked.in_length) : 0;
+  const std::uint64_t times = lands_ ? turns_ : 1;
   for (const std::uint64_t size : sizes)
-    own += aligned(size);
+    own += times * aligned(size);
   own_ = std::make_unique<std::byte[]>(own);
   std::byte *next = own_.get();
   if (asked.copies_in) {
@@ -119,8 +151,8 @@ void plan::lay_out(const collective_request &asked) {
     next += aligned(asked.in_length);
   }
   for (const std::uint64_t size : sizes) {
-    buffers_.push_back({next, size});
-    next += aligned(size);
+    buffers_.push_back({next, size, lands_ ? aligned(size) : 0});
+    next += times * aligned(size);
   }
 }
 
@@ -143,7 +175,7 @@ void plan::check(std::int64_t ranks, std::int64_t rank) const {
   };
   for (const collc_work &w : works_) {
     const bool moves = w.operation == COLLC_WRITE || w.operation == COLLC_ATOMIC;
-    if (!path_of(w.trigger) || (moves && w.value != 0) ||
+    if (!path_of(w.trigger) || turns_ > most_turns || (moves && w.value != 0) ||
         (w.operation != COLLC_CNTR_ADD && (w.peer < 0 || w.peer >= ranks)) ||
         (w.operation == COLLC_WRITE && w.peer == rank))
       fail(-FI_ENOSYS, fmt::format("algorithm {}: a work of a kind that isn't run", name_));
@@ -159,22 +191,22 @@ void plan::check(std::int64_t ranks, std::int64_t rank) const {
     }
 }
 
-void plan::copy(std::span<const collc_copy> copies) const noexcept {
+void plan::copy(std::span<const collc_copy> copies, unsigned turn) const noexcept {
   for (const collc_copy &c : copies) {
-    std::byte *const to = buffers_[static_cast<std::size_t>(c.to.buffer)].start + c.to.offset;
+    std::byte *const to = buffers_[static_cast<std::size_t>(c.to.buffer)].at(turn) + c.to.offset;
     const std::byte *const from =
-        buffers_[static_cast<std::size_t>(c.from.buffer)].start + c.from.offset;
+        buffers_[static_cast<std::size_t>(c.from.buffer)].at(turn) + c.from.offset;
     if (to != from && c.length > 0)
       std::memmove(to, from, c.length);
   }
 }
 
-void plan::copy_at_start() const noexcept {
+void plan::copy_at_start(unsigned turn) const noexcept {
   if (input_ != nullptr)
     std::memcpy(buffers_[0].start, input_, buffers_[0].length);
-  copy(start_);
+  copy(start_, turn);
 }
 
-void plan::copy_at_finish() const noexcept { copy(finish_); }
+void plan::copy_at_finish(unsigned turn) const noexcept { copy(finish_, turn); }
 
 } // namespace collc::rt

@@ -115,10 +115,10 @@ void request::start() {
     fail(-FI_EBUSY, fmt::format("{} is active: it has been started, and not completed by "
                                 "collc_rt_wait or collc_rt_test",
                                 plan_->name()));
-  plan_->copy_at_start();
+  ++starts_;
+  plan_->copy_at_start(turn());
   active_ = true;
   group_.activate(*this);
-  ++starts_;
   group_.run([&] { runner_->start(); });
 }
 
@@ -136,7 +136,7 @@ bool request::test() {
     group_.deactivate(*this);
     throw;
   }
-  plan_->copy_at_finish();
+  plan_->copy_at_finish(turn());
   active_ = false;
   group_.deactivate(*this);
   return true;

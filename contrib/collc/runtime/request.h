@@ -28,6 +28,7 @@ private:
 
   void introduce(outcome own);
   void connect();
+  [[nodiscard]] unsigned turn() const { return plan_->turn(starts_); }
 
   group &group_;
   std::unique_ptr<plan> plan_;

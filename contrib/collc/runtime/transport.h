@@ -15,15 +15,14 @@
 
 namespace collc::rt {
 
-// What a rank tells the others of a tank: its path, and the name by which they add to it in even
-// and odd epochs.
+// What a rank tells the others of a tank: its path, and the name by which they add to it, by turn.
 struct tank_name {
   std::int64_t path = 0;
-  std::uint64_t key[2] = {};
+  std::uint64_t key[plan::most_turns] = {};
 };
-// ... and of a buffer that they write to.
+// ... and of a buffer that they write to: see memory.
 struct buffer_name {
-  std::uint64_t key = 0, start = 0, length = 0;
+  std::uint64_t key = 0, start = 0, stride = 0;
 };
 struct runner_names {
   std::vector<tank_name> tanks;

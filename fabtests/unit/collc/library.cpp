@@ -96,6 +96,33 @@ static void library__options(void **) {
   collc_close(c);
 }
 
+static void library__landing(void **) {
+  collc_request r = asked(3);
+  r.flags = COLLC_LANDING;
+  collc_compiler *c = nullptr;
+  assert_int_equal(collc_open("scatter:flat", &r, &c, nullptr), 0);
+  collc_schedule *root = nullptr, *leaf = nullptr;
+  assert_int_equal(collc_lower(c, 0, &root, nullptr), 0);
+  assert_int_equal(collc_lower(c, 1, &leaf, nullptr), 0);
+  collc_close(c);
+  assert_int_equal(collc_turns(root), 4);
+  const collc_tank *tanks = nullptr;
+  assert_int_equal(collc_tanks(root, &tanks), 1);
+  assert_true(tanks[0].told == 2 && tanks[0].ahead == 2 && tanks[0].full == 2);
+  const collc_work *works = nullptr;
+  assert_int_equal(collc_works(leaf, &works), 2);
+  assert_true(works[0].ahead == 2 && works[1].ahead == 0);
+  const std::uint64_t *scratch = nullptr;
+  assert_int_equal(collc_scratch(leaf, &scratch), 1);
+  assert_int_equal(scratch[0], 8);
+  const collc_copy *copies = nullptr;
+  assert_int_equal(collc_finish_copies(leaf, &copies), 1);
+  assert_true(copies[0].from.buffer == 3 && copies[0].to.buffer == 1);
+  collc_free_schedule(leaf);
+  collc_free_schedule(root);
+  unit::expect_part(refused("reduce:flat", r), "data of reduce:flat can't land: ");
+}
+
 static void library__refuses_with_a_message(void **) {
   unit::expect_part(refused("none", asked(8)), "algorithm 'none' is neither a file");
   unit::expect_part(refused("barrier:butterfly", asked(0)), "ranks is 0; allowed: 1 to");
@@ -117,7 +144,7 @@ static void library__refuses_with_a_message(void **) {
   collc_close(c);
 }
 
-static const CMUnitTest cases[] = {cmocka_unit_test(library__a_rank_as_the_table_has_it),
-                                   cmocka_unit_test(library__options),
-                                   cmocka_unit_test(library__refuses_with_a_message)};
+static const CMUnitTest cases[] = {
+    cmocka_unit_test(library__a_rank_as_the_table_has_it), cmocka_unit_test(library__options),
+    cmocka_unit_test(library__landing), cmocka_unit_test(library__refuses_with_a_message)};
 static const unit::Group group{"library", cases};

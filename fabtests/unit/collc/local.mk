@@ -7,6 +7,7 @@ unit_collc_sources = \
 	fabtests/unit/collc/expand.cpp \
 	fabtests/unit/collc/goal.cpp \
 	fabtests/unit/collc/graph.cpp \
+	fabtests/unit/collc/landing.cpp \
 	fabtests/unit/collc/lexer.cpp \
 	fabtests/unit/collc/library.cpp \
 	fabtests/unit/collc/lower.cpp \

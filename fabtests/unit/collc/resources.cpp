@@ -3,6 +3,8 @@
 // Figures of the papers, and of collc(1).
 #include "collc/report/resources.h"
 
+#include "collc/lower/landing.h"
+
 #include "common/sanitized.h"
 
 #include <nlohmann/json.hpp>
@@ -83,6 +85,21 @@ static void resources__prematched(void **) {
   }
 }
 
+// Two tanks are for the word of the next epoch but one; four memories of 24 bytes.
+static void resources__landing(void **) {
+  lowering how;
+  let_land(how, collective::gather);
+  unit::compiled c("gather:flat", 3, how);
+  const resources r = measure(*c);
+  assert_int_equal(r.counters, 1);
+  assert_int_equal(r.reusable_counters, 4);
+  assert_int_equal(r.landing_bytes, 4 * 24);
+  unit::expect_part(resources_text(*c, r), "96  bytes, of the rank with the most memory");
+  assert_true(resources_json(*c, r)["landing_bytes"] == 96);
+  unit::compiled direct("gather:flat", 3);
+  assert_int_equal(measure(*direct).landing_bytes, 0);
+}
+
 static void resources__json(void **) {
   unit::compiled c("barrier:butterfly", 8);
   const nlohmann::json j = resources_json(*c, measure(*c));
@@ -96,5 +113,6 @@ static const CMUnitTest cases[] = {cmocka_unit_test(resources__allgather_of_8294
                                    cmocka_unit_test(resources__trinaryx3),
                                    cmocka_unit_test(resources__pipelines_of_the_papers),
                                    cmocka_unit_test(resources__prematched),
+                                   cmocka_unit_test(resources__landing),
                                    cmocka_unit_test(resources__json)};
 static const unit::Group group{"resources", cases};

@@ -118,8 +118,8 @@ static void collective__refusals(void **) {
   c = asked(COLLC_RT_ALLGATHER, 8);
   c.flags = COLLC_RT_STRICT_ORDER;
   ASSERT_REFUSED(c, "-38 COLLC_RT_STRICT_ORDER: requests share no tanks yet");
-  c.flags = 2;
-  ASSERT_REFUSED(c, "-22 flags are 0x2; allowed: none");
+  c.flags = 4;
+  ASSERT_REFUSED(c, "-22 flags are 0x4; allowed: COLLC_RT_DIRECT");
   c = asked(COLLC_RT_ALLGATHER, 8);
   c.ready = 9;
   ASSERT_REFUSED(c, "-22 ready is 9; allowed: 0 to 4 (enum collc_ready)");

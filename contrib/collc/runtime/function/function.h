@@ -53,13 +53,16 @@ public:
   void abandon() noexcept override;
 
   void take(const frame_header &, const std::byte *payload);
+  [[nodiscard]] std::uint64_t counters() const { return plan_.turns() * tanks_.size(); }
 
 private:
-  // A path's tank, which is two: of even and odd epochs.
+  // A path's tank, which is several, used in turn.
   struct tank {
     std::int64_t path = 0;
-    std::uint64_t level[2] = {};
+    std::uint64_t level[plan::most_turns] = {};
     std::uint64_t start = 0, full = 0;
+    std::uint64_t told = 0; // of full, so many epochs ahead
+    std::uint32_t ahead = 0;
     bool emptied = false;             // by the last of its works
     std::vector<std::uint32_t> works; // by threshold
     // Of the epoch that goes on:
@@ -75,15 +78,16 @@ private:
   [[nodiscard]] frame_header header_for(const collc_work &, frame_kind) const;
   [[nodiscard]] std::size_t index_of(std::int64_t path) const;
   void combine(const collc_work &) const;
+  [[nodiscard]] unsigned turn() const { return plan_.turn(epoch_); }
 
   function_transport &transport_;
   const plan &plan_;
   const std::uint32_t id_;
   runner_names names_;
   std::vector<tank> tanks_;
-  // Of each work: the tank that it adds to, as its rank names it; and for all data, that of what
-  // is added with them.
-  std::vector<std::uint64_t> targets_;
+  // Of each work: the tank that it adds to, as its rank names it; and of those that move data, how
+  // far from each other that rank has the memory of the turns.
+  std::vector<std::uint64_t> targets_, strides_;
   std::uint64_t epoch_ = 0;
   std::uint64_t under_way_ = 0; // frames
   bool open_ = true;            // to what comes

@@ -9,7 +9,10 @@
 namespace collc::rt {
 
 offload_runner::offload_runner(offload_transport &t, const plan &p) : transport_(t), plan_(p) {
-  transfers_ = t.open_counter();
+  transfers_.cntr = t.open_counter();
+  if (p.lands())
+    for (unsigned turn = 0; turn < p.turns(); ++turn)
+      moves_[turn].cntr = t.open_counter();
   open_tanks();
   open_buffers();
   if (std::ranges::any_of(p.works(),
@@ -33,11 +36,13 @@ void offload_runner::open_tanks() {
     mine.path = k.counter.path;
     mine.start = k.start;
     mine.full = k.full;
+    mine.told = k.told;
+    mine.ahead = k.ahead;
     tank_name &name = names_.tanks.emplace_back();
     name.path = mine.path;
-    for (unsigned parity : {0u, 1u}) {
-      mine.cntr[parity] = transport_.open_counter();
-      name.key[parity] = transport_.export_counter(mine.cntr[parity].get());
+    for (unsigned turn = 0; turn < plan_.turns(); ++turn) {
+      mine.cntr[turn] = transport_.open_counter();
+      name.key[turn] = transport_.export_counter(mine.cntr[turn].get());
     }
   }
 }
@@ -49,25 +54,27 @@ void offload_runner::open_buffers() {
   regions_.resize(buffers.size());
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     const memory &m = buffers[b];
-    const bool target = b >= plan::first_target;
+    const bool target = plan_.is_target(b);
     buffer_name name;
-    if (m.length > 0 && (target || f.needs(FI_MR_LOCAL))) {
-      regions_[b] = f.reg(m.start, m.length, FI_WRITE | (target ? FI_REMOTE_WRITE : 0));
+    const bool read = b == 0 && !plan_.lands() && f.needs(FI_MR_LOCAL);
+    if (m.length > 0 && (target || read)) {
+      regions_[b] =
+          f.reg(m.start, plan_.whole_length(m), FI_WRITE | (target ? FI_REMOTE_WRITE : 0));
       name.key = fi_mr_key(regions_[b].get());
       name.start = f.needs(FI_MR_VIRT_ADDR) ? reinterpret_cast<std::uintptr_t>(m.start) : 0;
-      name.length = m.length;
+      name.stride = m.stride;
     }
-    if (target)
+    if (b >= plan::first_target)
       names_.buffers.push_back(name);
   }
 }
 
 void offload_runner::connect(const std::vector<runner_names> &all) {
-  for (unsigned parity : {0u, 1u})
-    make(entries_[parity], all, parity);
+  for (unsigned turn = 0; turn < plan_.turns(); ++turn)
+    make(entries_[turn], all, turn);
 }
 
-void offload_runner::make(entries &to, const std::vector<runner_names> &all, unsigned parity) {
+void offload_runner::make(entries &to, const std::vector<runner_names> &all, unsigned turn) {
   // Entries hold pointers into themselves: they must not move.
   std::size_t count = 0;
   for (const collc_work &w : plan_.works())
@@ -78,29 +85,32 @@ void offload_runner::make(entries &to, const std::vector<runner_names> &all, uns
   to.reserve(count);
   for (const collc_work &w : plan_.works())
     if (w.operation == COLLC_WRITE || w.operation == COLLC_ATOMIC)
-      move(to, w, all, parity);
+      move(to, w, all, turn);
     else if (!empties(w))
-      add(to, w, all, parity);
+      add(to, w, all, turn);
 }
 
 offload_runner::tank &offload_runner::tank_of(std::int64_t path) {
   return *std::ranges::find(tanks_, path, &tank::path);
 }
 
-offload_runner::entry &offload_runner::put(entries &to, const collc_work &w, unsigned parity) {
+offload_runner::entry &offload_runner::put(entries &to, const collc_work &w, unsigned turn,
+                                           completions &counted) {
   entry &e = to.emplace_back();
   e.work.threshold = w.threshold;
-  e.work.triggering_cntr = tank_of(w.trigger.path).cntr[parity].get();
-  e.work.completion_cntr = transfers_.get();
+  e.work.triggering_cntr = tank_of(w.trigger.path).cntr[turn].get();
+  e.work.completion_cntr = counted.cntr.get();
+  e.counted = &counted;
   return e;
 }
 
 void offload_runner::add(entries &to, const collc_work &w, const std::vector<runner_names> &all,
-                         unsigned parity) {
-  entry &e = put(to, w, parity);
+                         unsigned turn) {
+  entry &e = put(to, w, turn, transfers_);
   if (w.operation == COLLC_CNTR_ADD) {
     e.work.completion_cntr = nullptr;
-    e.raise = {tank_of(w.target.path).cntr[parity].get(), w.value};
+    e.counted = nullptr;
+    e.raise = {tank_of(w.target.path).cntr[turn].get(), w.value};
     e.work.op_type = FI_OP_CNTR_ADD;
     e.work.op.cntr = &e.raise;
     return;
@@ -108,24 +118,27 @@ void offload_runner::add(entries &to, const collc_work &w, const std::vector<run
   const auto &there = all[static_cast<std::size_t>(w.peer)].tanks;
   const auto target = std::ranges::find(there, w.target.path, &tank_name::path);
   // That it leaves will do: a peer that fails says so by other means.
-  e.add = {transport_.on().ep(), transport_.on().at(w.peer),
-           target->key[parity],  w.value,
-           FI_TRANSMIT_COMPLETE, nullptr};
+  e.add = {transport_.on().ep(),
+           transport_.on().at(w.peer),
+           target->key[(turn + w.ahead) % plan_.turns()],
+           w.value,
+           FI_TRANSMIT_COMPLETE,
+           nullptr};
   fi_dpdkx_set_remote_cntr_add(&e.work, &e.add);
 }
 
 void offload_runner::move(entries &to, const collc_work &w, const std::vector<runner_names> &all,
-                          unsigned parity) {
+                          unsigned turn) {
   if (w.length == 0)
     return;
   const auto from = static_cast<std::size_t>(w.from.buffer),
              target = static_cast<std::size_t>(w.to.buffer) - plan::first_target;
-  std::byte *const source = plan_.buffers()[from].start + w.from.offset;
+  std::byte *const source = plan_.buffers()[from].at(turn) + w.from.offset;
   void *const desc = regions_[from] ? fi_mr_desc(regions_[from].get()) : nullptr;
   const buffer_name &there = all[static_cast<std::size_t>(w.peer)].buffers[target];
-  const std::uint64_t at = there.start + w.to.offset;
+  const std::uint64_t at = there.start + turn * there.stride + w.to.offset;
   if (w.operation == COLLC_WRITE) {
-    entry &e = put(to, w, parity);
+    entry &e = put(to, w, turn, of_moves(turn));
     e.from = {source, w.length};
     e.to = {at, w.length, there.key};
     e.desc = desc;
@@ -140,7 +153,7 @@ void offload_runner::move(entries &to, const collc_work &w, const std::vector<ru
   const std::size_t most = transport_.most_elements(c);
   for (std::uint64_t done = 0, count = w.length / c.size; done < count; done += most) {
     const std::size_t now = std::min<std::uint64_t>(most, count - done);
-    entry &e = put(to, w, parity);
+    entry &e = put(to, w, turn, of_moves(turn));
     e.from_elements = {source + done * c.size, now};
     e.to_elements = {at + done * c.size, now, there.key};
     e.desc = desc;

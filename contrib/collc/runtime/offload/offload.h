@@ -71,17 +71,33 @@ public:
   void close_buffers() noexcept override;
   bool quiet() noexcept override;
   void abandon() noexcept override;
+  [[nodiscard]] std::uint64_t counters() const {
+    return plan_.turns() * (tanks_.size() + (plan_.lands() ? 1 : 0)) + 1;
+  }
 
 private:
   struct tank {
     std::int64_t path = 0;
-    owned<fid_cntr> cntr[2]; // of even and odd epochs
+    owned<fid_cntr> cntr[plan::most_turns];
     std::uint64_t start = 0, full = 0;
+    std::uint64_t told = 0; // of full, so many epochs ahead
+    std::uint32_t ahead = 0;
     bool over = true;
+  };
+  // Completions, and how many there will be when all that is queued is over.
+  struct completions {
+    owned<fid_cntr> cntr;
+    std::uint64_t awaited = 0;
+
+    [[nodiscard]] bool all() const { return fi_cntr_read(cntr.get()) == awaited; }
+    [[nodiscard]] std::uint64_t under_way() const noexcept {
+      return awaited - fi_cntr_read(cntr.get()) - fi_cntr_readerr(cntr.get());
+    }
   };
   // What a work needs as long as it is queued.
   struct entry {
     fi_deferred_work work;
+    completions *counted; // null: not
     union {
       fi_op_remote_cntr add;
       fi_op_cntr raise;
@@ -102,30 +118,36 @@ private:
 
   void open_tanks();
   void open_buffers();
-  void make(entries &, const std::vector<runner_names> &all, unsigned parity);
-  void add(entries &, const collc_work &, const std::vector<runner_names> &all, unsigned parity);
-  void move(entries &, const collc_work &, const std::vector<runner_names> &all, unsigned parity);
-  entry &put(entries &, const collc_work &, unsigned parity);
+  void make(entries &, const std::vector<runner_names> &all, unsigned turn);
+  void add(entries &, const collc_work &, const std::vector<runner_names> &all, unsigned turn);
+  void move(entries &, const collc_work &, const std::vector<runner_names> &all, unsigned turn);
+  entry &put(entries &, const collc_work &, unsigned turn, completions &);
+  [[nodiscard]] completions &of_moves(unsigned turn) {
+    return plan_.lands() ? moves_[turn] : transfers_;
+  }
   tank &tank_of(std::int64_t path);
   [[nodiscard]] bool empties(const collc_work &);
   void queue();
-  [[nodiscard]] std::uint64_t ended() const noexcept;
+  [[nodiscard]] std::uint64_t under_way() const noexcept;
   void check_errors() const;
-  [[nodiscard]] entries &current() { return entries_[epoch_ % 2]; }
+  bool over();
+  [[nodiscard]] entries &current() { return entries_[plan_.turn(epoch_)]; }
 
   offload_transport &transport_;
   const plan &plan_;
   runner_names names_;
   std::vector<tank> tanks_;
   std::vector<owned<fid_mr>> regions_; // by buffer
-  // Completions of all works. The request waits for them: what has not left for want of this
-  // process's calls would be missed by a peer.
-  owned<fid_cntr> transfers_;
-  entries entries_[2]; // of even and odd epochs
+  // Of all works, but for those of the next. The request waits for them: what has not left for want
+  // of this process's calls would be missed by a peer.
+  completions transfers_;
+  // Where data land: of what moves them, by turn. An addition goes after each, and tells that they
+  // have left.
+  completions moves_[plan::most_turns];
+  entries entries_[plan::most_turns];
   std::uint64_t epoch_ = 0;
-  std::size_t queued_ = 0;    // works of this epoch
-  unsigned looks_ = 0;        // in vain
-  std::uint64_t awaited_ = 0; // so many completions there will be when all that is queued is over
+  std::size_t queued_ = 0; // works of this epoch
+  unsigned looks_ = 0;     // in vain
 };
 
 } // namespace collc::rt
