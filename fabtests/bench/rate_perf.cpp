@@ -4,6 +4,7 @@
 // window of messages under way. Ranks are in turn on the first host, which sends, and the second.
 // One line of JSON for each size; see fabtests/bench/queues.
 #include "bench/bench_main.h"
+#include "common/command_line.h"
 #include "common/endpoint.h"
 #include "common/settings.h"
 
@@ -13,7 +14,6 @@
 #include <optional>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace fabtest {
@@ -154,18 +154,15 @@ void measure(team &t, const rate_options &options) {
 } // namespace fabtest
 
 int main(int argc, char **argv) {
-  CLI::App app("Messages a second between two hosts.");
+  fabtest::command_line app("Messages a second between two hosts.");
   fabtest::rate_options options;
   fabtest::add_options(app);
-  app.add_option("--pairs", options.pairs, "of ranks, at once")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_option("--sizes", options.sizes, "bytes of a message")->delimiter(',');
-  app.add_option("--window", options.window, "messages under way, of each sender")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  app.add_option("--ms", options.counted, "that are counted for each size")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  app.add("--pairs", options.pairs, "of ranks, at once").between(1, 64);
+  app.add("--sizes", options.sizes, "bytes of a message").comma_separated();
+  app.add("--window", options.window, "messages under way, of each sender").between(1, 1024);
+  app.add("--ms", options.counted, "that are counted for each size");
+  if (const auto code = app.parse(argc, argv))
+    return *code;
   return fabtest::run_bench([&](fabtest::team &t) { fabtest::measure(t, options); },
                             2 * options.pairs);
 }
