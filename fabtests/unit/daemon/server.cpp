@@ -73,9 +73,7 @@ struct Lab {
   }
   static Reply reply_at(const link::host::Fd &socket) {
     Reply reply{};
-    ssize_t got = recv(socket.get(), &reply, sizeof(reply), MSG_DONTWAIT);
-    if (got < 0 && errno == ECONNRESET) // told first
-      got = recv(socket.get(), &reply, sizeof(reply), MSG_DONTWAIT);
+    const ssize_t got = recv(socket.get(), &reply, sizeof(reply), MSG_DONTWAIT);
     if (got < 0 || !link::daemon::is_reply(reply, static_cast<std::size_t>(got)))
       reply.status = 1;
     return reply;
@@ -306,8 +304,8 @@ static void descriptors__that_run_out_are_told(void **) {
     std::this_thread::yield();
   asks = lab.ask(bytes_of(link::daemon::make_request(Ask::devices)));
   take_all();
-  lab.look(); // and where nobody is, the one who has come is told
-  assert_int_equal(Lab::reply_at(asks).status, -EMFILE);
+  // And where nobody is, the one who has come is told.
+  assert_int_equal(lab.answer_at(asks).status, -EMFILE);
   assert_true(lab.server.busy()); // to look again soon
   for (const int fd : taken)
     close(fd);
@@ -375,6 +373,26 @@ static void undertaker__closes_others_while_one_takes_its_time(void **) {
   auto [ours, its] = socket_pair();
   undertaker.take(std::move(its));
   assert_true(readable(ours.get(), patience_ms));
+}
+
+// It has yet to read what it was answered, and what it asked lies unread, as who is refused knows.
+static void undertaker__takes_nothing_back_from_the_other_end(void **) {
+  for (const bool by_thread : {false, true}) {
+    auto [ours, its] = socket_pair();
+    for (int i = 0; i < 3; ++i)
+      assert_int_equal(send(ours.get(), "ask", 3, 0), 3);
+    assert_int_equal(send(its.get(), "no", 2, 0), 2);
+    {
+      daemon::Undertaker undertaker;
+      std::string error;
+      if (by_thread)
+        assert_int_equal(undertaker.start(error), 0);
+      undertaker.take_socket(std::move(its));
+    } // and now it is closed
+    char answer[4];
+    assert_int_equal(recv(ours.get(), answer, sizeof(answer), MSG_DONTWAIT), 2);
+    assert_int_equal(recv(ours.get(), answer, sizeof(answer), MSG_DONTWAIT), 0);
+  }
 }
 
 static void many__at_once_are_all_served(void **) {
@@ -523,6 +541,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(descriptors__that_run_out_cost_nobody_an_answer),
     cmocka_unit_test(descriptors__that_run_out_are_not_waited_for),
     cmocka_unit_test(undertaker__closes_others_while_one_takes_its_time),
+    cmocka_unit_test(undertaker__takes_nothing_back_from_the_other_end),
     cmocka_unit_test(many__at_once_are_all_served),
     cmocka_unit_test(name__that_is_none_is_refused),
     cmocka_unit_test(path__is_open_to_all_and_goes_with_its_server),

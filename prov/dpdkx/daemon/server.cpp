@@ -113,7 +113,7 @@ void Server::look(Time now) {
   const bool heard = hear_some();
   show_out_silent(now);
   // What was heard is being closed, by another thread. Else somebody has to go.
-  if (crowded_ && !heard &&
+  if (crowded_ && !heard && !undertaker_.closes_soon() &&
       !make_way("dpdkxd has no descriptors left (RLIMIT_NOFILE), and it has asked nothing"))
     accept_none();
 }

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace dpdkx::daemon {
 
@@ -18,6 +19,21 @@ constexpr auto patience = std::chrono::seconds(1);
 // any more.
 constexpr Duration quick = std::chrono::milliseconds(10);
 constexpr unsigned most_threads = 64;
+
+// So many messages fit into a socket, and more.
+constexpr unsigned most_messages = 1024;
+
+// A socket that is closed with messages in it makes the other end's next call fail, whatever that
+// has yet to read.
+void close_for_good(link::host::Fd &&fd, bool socket) {
+  const int number = fd.release();
+  if (number < 0)
+    return;
+  for (unsigned i = 0; socket && i < most_messages; ++i)
+    if (recv(number, nullptr, 0, MSG_DONTWAIT) < 0)
+      break;
+  close(number);
+}
 
 } // namespace
 
@@ -54,39 +70,51 @@ void Undertaker::run(Work &work) {
   std::unique_lock lock(work.mutex);
   for (;;) {
     ++work.idle;
-    work.some.wait(lock, [&] { return work.over || !work.fds.empty(); });
+    work.some.wait(lock, [&] { return work.over || !work.taken.empty(); });
     --work.idle;
-    if (work.fds.empty())
+    if (work.taken.empty())
       break;
-    const int fd = work.fds.front().release();
-    work.fds.pop_front();
+    Taken last = std::move(work.taken.front());
+    work.taken.pop_front();
     work.taken_at = SystemClock::instance().now();
     lock.unlock();
-    if (fd >= 0)
-      close(fd);
+    close_for_good(std::move(last.fd), last.socket);
     lock.lock();
   }
   --work.threads;
   work.end.notify_one();
 }
 
-void Undertaker::take(link::host::Fd &&fd) {
-  if (!work_ || !fd)
-    return fd.reset();
+void Undertaker::take(Taken &&last) {
+  if (!last.fd)
+    return;
+  if (!work_)
+    return close_for_good(std::move(last.fd), last.socket);
   const std::lock_guard lock(work_->mutex);
-  work_->fds.push_back(std::move(fd));
+  work_->taken.push_back(std::move(last));
+  work_->given_at = SystemClock::instance().now();
   work_->some.notify_one();
   if (work_->idle != 0 || work_->threads == most_threads ||
-      SystemClock::instance().now() - work_->taken_at < quick)
+      work_->given_at - work_->taken_at < quick)
     return;
   std::string error; // then those there are come to it
   (void)start_one(work_, error);
 }
 
+bool Undertaker::closes_soon() const {
+  if (!work_)
+    return false;
+  const std::lock_guard lock(work_->mutex);
+  return (!work_->taken.empty() || work_->idle < work_->threads) &&
+         SystemClock::instance().now() - work_->given_at < quick;
+}
+
+void Undertaker::take(link::host::Fd &&fd) { take(Taken{std::move(fd), false}); }
+
 void Undertaker::take_socket(link::host::Fd &&fd) {
   if (fd)
     (void)shutdown(fd.get(), SHUT_RDWR);
-  take(std::move(fd));
+  take(Taken{std::move(fd), true});
 }
 
 } // namespace dpdkx::daemon

@@ -27,20 +27,27 @@ public:
   // 0, or a negative errno with a text. Before that, take() closes by itself.
   int start(std::string &error);
   void take(link::host::Fd &&);
-  // A socket: the other end is told at once.
+  // A socket of messages: the other end is told at once, and can still read what was sent to it.
   void take_socket(link::host::Fd &&);
+  // Some of what it was given lately is still open: its descriptor will soon be there again.
+  bool closes_soon() const;
 
 private:
+  struct Taken {
+    link::host::Fd fd;
+    bool socket;
+  };
   struct Work {
     std::mutex mutex;
     std::condition_variable some, end;
-    std::deque<link::host::Fd> fds;
+    std::deque<Taken> taken;
     unsigned threads = 0, idle = 0;
-    Time taken_at{}; // when one took something, the last time
+    Time given_at{}, taken_at{}; // when there was something, and one took something, the last time
     bool over = false;
   };
   static int start_one(const std::shared_ptr<Work> &, std::string &error);
   static void run(Work &);
+  void take(Taken &&);
 
   std::shared_ptr<Work> work_; // the threads', too; null: there is none
 };
