@@ -129,7 +129,7 @@ private:
     }
     // What is needed of regions only concerns those who can have some.
     const std::uint64_t target = FI_RMA | FI_ATOMIC;
-    const bool regions = hints_.caps == 0 ? info_.caps & target : hints_.caps & target;
+    const bool regions = asked_caps() & target;
     modes(name, has_local ? hint | FI_MR_LOCAL : hint,
           regions ? needed : needed & (FI_MR_LOCAL | FI_MR_HMEM));
   }
@@ -193,17 +193,20 @@ private:
              info_.domain_attr->max_ep_stx_ctx);
     contexts("ep_attr->rx_ctx_cnt", h.rx_ctx_cnt, info_.domain_attr->max_ep_rx_ctx,
              info_.domain_attr->max_ep_srx_ctx);
-    if (hints_.caps & (FI_RMA | FI_ATOMIC)) {
+    if (asked_caps() & (FI_RMA | FI_ATOMIC)) {
       at_most("ep_attr->max_order_raw_size", h.max_order_raw_size, o.max_order_raw_size);
       at_most("ep_attr->max_order_war_size", h.max_order_war_size, o.max_order_war_size);
       at_most("ep_attr->max_order_waw_size", h.max_order_waw_size, o.max_order_waw_size);
     }
-    if (hints_.caps & FI_TAGGED &&
+    if (asked_caps() & FI_TAGGED &&
         std::bit_width(h.mem_tag_format) > std::bit_width(o.mem_tag_format))
       refuse("ep_attr->mem_tag_format", h.mem_tag_format, "no more bits than", o.mem_tag_format);
     if (FI_VERSION_GE(api_, v1_5))
       auth_key("ep_attr->auth_key_size", h.auth_key, h.auth_key_size);
   }
+
+  // Who asks for none gets all there are.
+  std::uint64_t asked_caps() const { return hints_.caps ? hints_.caps : info_.caps; }
 
   void contexts(const char *name, std::size_t hint, std::size_t limit, std::size_t shared) {
     if (hint == FI_SHARED_CONTEXT ? shared == 0 : hint > limit)
