@@ -2,6 +2,7 @@
 #include "mpi/examine.h"
 
 #include "mpi/error.h"
+#include "mpi/settings.h"
 
 #include <cstddef>
 #include <utility>
@@ -121,6 +122,8 @@ void fill(finding &f, const call &asked, place at) {
   collc_rt_collective &c = f.collective;
   c.size = sizeof c;
   c.root = asked.root;
+  // Who has nothing to do with progress finds data in the buffer before any call, however small.
+  c.flags = automatic_progress() ? COLLC_RT_DIRECT : 0;
   if (rooted(asked.what) && (asked.root < 0 || asked.root >= at.ranks))
     throw mpi_error{MPI_ERR_ROOT};
   switch (asked.what) {
