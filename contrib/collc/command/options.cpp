@@ -47,7 +47,8 @@ void common_options::declare(CLI::App &command) {
   command.add_flag("--own-start", how.own_start, "Start pours a bucket of its own");
   command
       .add_option("--tanks", tanks_,
-                  "so many are used in turn; 2 unless given, or 4 where data land")
+                  "so many are used in turn; unless given 2, and where data land 3, or 4 if there "
+                  "is a root")
       ->check(CLI::Range(1u, most_turns));
   command.add_flag("--landing", landing_, "data land in memory of the runtime's own, used in turn");
   command.add_option("--width", how.width, "bits of a counter")

@@ -2,7 +2,6 @@
 #include "collc/lower/landing.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace collc {

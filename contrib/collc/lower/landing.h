@@ -5,8 +5,9 @@
 // to where it belongs when the collective is complete.
 //
 // Where all ranks' data go to all, who is done knows that all have started: two epochs in turn
-// suffice, and nobody tells anybody that data may come. Where there is a root, a rank tells those
-// who send to it, when it starts, that they may in an epoch to come.
+// suffice, three where one is complete before its own writes are, and nobody tells anybody that
+// data may come. Where there is a root, a rank tells those who send to it, when it starts, that
+// they may in an epoch to come.
 #pragma once
 
 #include "collc/ir/rank_program.h"

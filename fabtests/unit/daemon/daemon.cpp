@@ -227,6 +227,15 @@ std::size_t open_descriptors() {
   return count;
 }
 
+// What a port does first, but for the answer.
+void ask_to_attach(const Running &running, Rank &rank) {
+  assert_int_equal(link::daemon::connect_to_daemon(running.config.socket, rank.channel.socket), 0);
+  assert_int_equal(link::host::send_with_memory(rank.channel.socket,
+                                                std::as_bytes(std::span(&rank.request, 1)),
+                                                rank.memory),
+                   0);
+}
+
 } // namespace
 
 static void ranks__talk_through_it(void **) {
@@ -571,12 +580,7 @@ static void rank__that_passes_what_takes_its_time_costs_others_nothing(void **) 
   for (const bool stays : {true, false}) {
     Lingering one;
     Rank rank(64 * 1024, 7);
-    assert_int_equal(link::daemon::connect_to_daemon(running.config.socket, rank.channel.socket),
-                     0);
-    assert_int_equal(link::host::send_with_memory(rank.channel.socket,
-                                                  std::as_bytes(std::span(&rank.request, 1)),
-                                                  rank.memory),
-                     0);
+    ask_to_attach(running, rank);
     assert_true(running.comes_to("ranks", 1));
     const std::byte wake[1]{};
     assert_int_equal(link::host::send_with_memory(rank.channel.socket, wake, one.end), 0);
@@ -593,11 +597,7 @@ static void rank__that_sends_what_is_no_wake_is_thrown_out(void **) {
   const LogCapture log;
   const Running running;
   Rank rank(64 * 1024, 7);
-  assert_int_equal(link::daemon::connect_to_daemon(running.config.socket, rank.channel.socket), 0);
-  assert_int_equal(link::host::send_with_memory(rank.channel.socket,
-                                                std::as_bytes(std::span(&rank.request, 1)),
-                                                rank.memory),
-                   0);
+  ask_to_attach(running, rank);
   assert_true(running.comes_to("ranks", 1));
   for (int i = 0; i < 100; ++i)
     assert_int_equal(send(rank.channel.socket.get(), "w", 1, MSG_NOSIGNAL), 1);
@@ -618,12 +618,7 @@ static void rank__that_writes_nonsense_is_thrown_out(void **) {
   assert_true(good.reach(2));
   for (int i = 0; i < 130; ++i) {
     Rank rank;
-    assert_int_equal(link::daemon::connect_to_daemon(running.config.socket, rank.channel.socket),
-                     0);
-    assert_int_equal(link::host::send_with_memory(rank.channel.socket,
-                                                  std::as_bytes(std::span(&rank.request, 1)),
-                                                  rank.memory),
-                     0);
+    ask_to_attach(running, rank);
     assert_true(readable(rank.channel.socket.get(), patience_ms));
     link::daemon::Reply reply{};
     assert_int_equal(recv(rank.channel.socket.get(), &reply, sizeof(reply), 0), sizeof(reply));

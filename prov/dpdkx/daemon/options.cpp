@@ -230,10 +230,6 @@ Meaning meaning(const Option &option, const Values &values) {
   return out;
 }
 
-bool mean_the_same(const Option &option, const Values &a, const Values &b) {
-  return meaning(option, a) == meaning(option, b);
-}
-
 } // namespace
 
 bool read_options(std::span<const Given> command_line, std::span<const Given> file, Options &out,
@@ -257,7 +253,7 @@ std::vector<Given> what_reload_changes(std::span<const Given> running, std::span
   Values out;
   for (const Option &option : all_options()) {
     const Values before = values_of(option, running, {}), after = values_of(option, read, {});
-    if (!option.at_run_time && !mean_the_same(option, before, after))
+    if (!option.at_run_time && meaning(option, before) != meaning(option, after))
       left.push_back((after.empty() ? option.name : after.front().where) + ": " +
                      told(option, after) + " takes a restart; stays " + told(option, before));
     const Values &kept = option.at_run_time ? after : before;
