@@ -67,6 +67,13 @@ AC_DEFUN([DPDKX_STATIC_LIBSTDCXX], [
   AC_SUBST([STATIC_LIBSTDCXX])
 ])
 
+# DPDKX_NO_UNDEFINED: NO_UNDEFINED, for linking a module or library of which nothing may be missing.
+# What sanitizers add may: clang puts their runtimes into programs only.
+AC_DEFUN([DPDKX_NO_UNDEFINED], [
+  AS_CASE([$CXXFLAGS], [*-fsanitize*], [NO_UNDEFINED=], [NO_UNDEFINED=-Wl,-z,defs])
+  AC_SUBST([NO_UNDEFINED])
+])
+
 # DPDKX_LTO: LTO_CXXFLAGS, for compiling the rooms and for linking the products;
 # NO_LTO, for linking anything else with the same objects. Of itself only where
 # the code is to be fast.

@@ -96,7 +96,7 @@ lib_LTLIBRARIES += libcollc.la
 libcollc_la_CPPFLAGS = $(collc_cppflags)
 libcollc_la_SOURCES = contrib/collc/collc.cpp contrib/collc/collc.h
 libcollc_la_LIBADD = $(collc_libs)
-libcollc_la_LDFLAGS = $(NO_LTO) -version-info 0 -Wl,-z,defs -Wl,--as-needed \
+libcollc_la_LDFLAGS = $(NO_LTO) -version-info 0 $(NO_UNDEFINED) -Wl,--as-needed \
 	-Wl,--exclude-libs,ALL -export-symbols-regex '^collc_'
 
 bin_PROGRAMS += contrib/collc/collc

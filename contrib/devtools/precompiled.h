@@ -4,10 +4,6 @@
 // than our own. The builds of quickstart, check and under sanitizers have them compiled once; see
 // precompile. distcheck does not, so that a file which forgets to include one of them doesn't
 // compile there.
-//
-// Nothing with DPDK's flags, which fit no header compiled without them: reading all of this would
-// only take longer.
-#ifndef _RTE_CONFIG_H_
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -34,6 +30,4 @@
 // as much as all of the above.
 #if defined(__PIE__) && __has_include(<rapidcheck.h>)
 #include <rapidcheck.h>
-#endif
-
 #endif

@@ -26,7 +26,7 @@ coll_sources = \
 
 coll_cppflags = -I$(top_srcdir)/contrib $(LIBFABRIC_CFLAGS) $(FMT_CFLAGS)
 coll_libs = libcollc-rt.la $(FMT_LIBS)
-coll_ldflags = $(NO_LTO) -pthread -module -avoid-version -shared -Wl,-z,defs \
+coll_ldflags = $(NO_LTO) -pthread -module -avoid-version -shared $(NO_UNDEFINED) \
 	-Wl,--exclude-libs,ALL -export-symbols-regex '^MPIX?_'
 
 if ENABLE_COLL_MPICH

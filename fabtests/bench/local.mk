@@ -90,7 +90,7 @@ fabtests_bench_relay_SOURCES = fabtests/bench/relay.cpp
 if HAVE_DPDK
 bench_programs += fabtests/bench/floor_dpdk
 fabtests_bench_floor_dpdk_CPPFLAGS = $(fabtests_cppflags)
-fabtests_bench_floor_dpdk_CXXFLAGS = $(AM_CXXFLAGS) $(DPDK_CFLAGS)
+fabtests_bench_floor_dpdk_CXXFLAGS = $(own_cxxflags) $(DPDK_CFLAGS)
 fabtests_bench_floor_dpdk_LDADD = $(bench_libs) $(DPDK_LIBS) -lrte_bus_vdev
 fabtests_bench_floor_dpdk_SOURCES = fabtests/bench/floor_dpdk.cpp
 endif

@@ -24,7 +24,7 @@ CASE(triggered_operations, .ranks = 1) {
   first.context.trigger.threshold.threshold = 2;
   second.context.trigger.threshold.threshold = 1;
   op receive[2];
-  std::array<std::byte, 1> into[2]{}, out[2]{std::byte{1}, std::byte{2}};
+  std::array<std::byte, 1> into[2]{}, out[2]{{std::byte{1}}, {std::byte{2}}};
   for (int i = 0; i < 2; ++i)
     s.e.trecv(into[i], 9, receive[i]);
   const auto send = [&](std::byte &b, void *context) {

@@ -11,7 +11,7 @@ check-libfabric2: libdpdkx-fi.la mpi-programs
 	@'$(srcdir)/fabtests/libfabric2/unpack' libfabric2/headers libfabric-dev
 	+@$(subbuild) libfabric2/build --disable-tests --without-dpdk --disable-lto \
 	  LIBFABRIC_CFLAGS='-I$(abs_builddir)/libfabric2/headers/usr/include' LIBFABRIC_LIBS=-lfabric \
-	  CXXFLAGS=-O0 -- $(libfabric2_rooms)
+	  CC=clang CXX=clang++ CXXFLAGS=-O0 -- $(libfabric2_rooms)
 	@if test "`id -u`" = 0; then \
 	  '$(srcdir)/fabtests/libfabric2/run' -p .libs -m fabtests/mpi/bin libfabric2/tree; \
 	else echo 'left out: running under libfabric 2, which needs root'; fi

@@ -100,7 +100,7 @@ if HAVE_DPDK
 unit_programs += fabtests/unit/test_link_ethdev
 fabtests_unit_test_link_ethdev_SOURCES = $(unit_common) $(unit_link_ethdev_sources)
 fabtests_unit_test_link_ethdev_CPPFLAGS = $(unit_cppflags)
-fabtests_unit_test_link_ethdev_CXXFLAGS = $(AM_CXXFLAGS) $(DPDK_CFLAGS)
+fabtests_unit_test_link_ethdev_CXXFLAGS = $(own_cxxflags) $(DPDK_CFLAGS)
 fabtests_unit_test_link_ethdev_LDADD = $(link_ethdev_libs) $(unit_libs)
 endif
 

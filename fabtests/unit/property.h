@@ -40,7 +40,6 @@ template <typename Property> bool holds(const std::string &name, Property &&prop
       std::size_t, rc::Gen<T>);
 #define UNIT_DRAWN_TYPES                                                                           \
   UNIT_DRAWN(bool)                                                                                 \
-  UNIT_DRAWN(std::string)                                                                          \
   UNIT_DRAWN_NUMBER(std::uint8_t)                                                                  \
   UNIT_DRAWN_NUMBER(std::int16_t)                                                                  \
   UNIT_DRAWN_NUMBER(std::uint16_t)                                                                 \

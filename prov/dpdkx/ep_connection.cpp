@@ -16,7 +16,7 @@ namespace dpdkx {
 // ---- where it comes from
 
 int EpConnection::open(Fabric &fabric, const fi_info &info, Origin &out) {
-  std::unique_ptr<EpConnection> own(new EpConnection(fabric));
+  std::unique_ptr<EpConnection> own(new EpConnection);
   if (info.dest_addr) {
     Address peer;
     if (read_address(info.addr_format, info.dest_addr, info.dest_addrlen, peer) != 0) {

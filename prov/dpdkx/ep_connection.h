@@ -41,7 +41,7 @@ public:
   bool is_up() const { return up_; } // under the engine's lock
 
 private:
-  explicit EpConnection(Fabric &fabric) : fabric_(fabric) {}
+  EpConnection() = default;
   // The listener may go, if this was the last that needs it.
   void settle();
 
@@ -49,7 +49,6 @@ private:
   void refused(int error, std::span<const std::byte>) override;
   void ended() override;
 
-  Fabric &fabric_;
   std::unique_ptr<ConnectionRequest> request_;
   bool accepted_ = false, settled_ = false, up_ = false;
   std::optional<Address> own_name_;

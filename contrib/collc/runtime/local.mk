@@ -38,7 +38,7 @@ lib_LTLIBRARIES += libcollc-rt.la
 libcollc_rt_la_CPPFLAGS = $(collc_rt_cppflags)
 libcollc_rt_la_SOURCES = contrib/collc/runtime/runtime.cpp contrib/collc/collc_runtime.h
 libcollc_rt_la_LIBADD = libcollc_rt_parts.la $(collc_rt_libs)
-libcollc_rt_la_LDFLAGS = $(NO_LTO) -version-info 0 -Wl,-z,defs -Wl,--as-needed \
+libcollc_rt_la_LDFLAGS = $(NO_LTO) -version-info 0 $(NO_UNDEFINED) -Wl,--as-needed \
 	-Wl,--exclude-libs,ALL -export-symbols-regex '^collc_rt_'
 
 include_HEADERS += contrib/collc/collc_runtime.h

@@ -119,7 +119,7 @@ void checksum__may_be_switched_off_but_for_handshakes(void **) {
 
 // Changes the first data packet that leaves once the world knows `what`.
 template <class F> void spoil_one(World &w, F &&what) {
-  w.hook = [&w, what, done = false](const Departure &d, PacketType t) mutable {
+  w.hook = [what, done = false](const Departure &d, PacketType t) mutable {
     if (t == PacketType::data && !done) {
       done = true;
       what(d.bytes);

@@ -7,5 +7,5 @@ libdpdkx_emulation_la_SOURCES = \
 libdpdkx_emulation_la_CXXFLAGS = $(room_cxxflags)
 libdpdkx_emulation_la_LIBADD = libutil_ext.la $(LIBFABRIC_LIBS) $(STATIC_LIBSTDCXX)
 libdpdkx_emulation_la_LDFLAGS = -pthread $(LTO_CXXFLAGS) -version-info 0 \
-	-Wl,-z,defs -Wl,--as-needed -Wl,--exclude-libs,ALL \
+	$(NO_UNDEFINED) -Wl,--as-needed -Wl,--exclude-libs,ALL \
 	-export-symbols-regex '^fi_dpdkx_emulate$$'
