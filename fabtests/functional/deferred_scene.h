@@ -33,12 +33,12 @@ struct description {
   std::array<fi_rma_iov, 1> target{};
   std::array<fi_rma_ioc, 1> value{};
   union {
+    fi_op_compare_atomic compare_atomic; // the longest: {} clears no more than the first
+    fi_op_fetch_atomic fetch_atomic;
+    fi_op_atomic atomic;
     fi_op_msg msg;
     fi_op_tagged tagged;
     fi_op_rma rma;
-    fi_op_atomic atomic;
-    fi_op_fetch_atomic fetch_atomic;
-    fi_op_compare_atomic compare_atomic;
   } op{};
 };
 
