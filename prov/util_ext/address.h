@@ -16,9 +16,9 @@
 namespace util_ext {
 
 union SockAddr {
-  sockaddr sa;
+  sockaddr_in6 in6; // the longest: {} clears no more than the first
   sockaddr_in in;
-  sockaddr_in6 in6;
+  sockaddr sa;
 };
 static_assert(sizeof(SockAddr) == 28);
 
