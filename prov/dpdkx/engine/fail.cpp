@@ -69,6 +69,20 @@ void Endpoint::Impl::bury(Conn &c) {
   conns_.destroy(c);
 }
 
+// Turns notice it; but who finds a completion in its queue each time that it reads makes hardly
+// any, and what is put into a ring that nobody reads any more counts as sent.
+void Endpoint::Impl::look_for_ends() {
+  constexpr Duration look_every = std::chrono::milliseconds(1); // each costs a system call
+  if (!host_.port) {
+    look_at_ = never;
+    return;
+  }
+  look_at_ = now_ + look_every;
+  poll_paths(host_);
+  if (!doomed_.empty())
+    bury_doomed(); // a new life at the same address may be there
+}
+
 void Endpoint::Impl::close() {
   if (closed_)
     return;
