@@ -40,6 +40,24 @@ void expect(int code, const std::vector<std::string> &parts, const std::function
 
 } // namespace
 
+// What is lost is told: here, all that the receiver need not hold.
+CASE(messages_that_wait_for_receives_at_close, .ranks = 1) {
+  setenv("FI_DPDKX_LINGER", "50ms", 1);
+  setenv("FI_DPDKX_UNEXPECTED_PEER", "64KiB", 1);
+  endpoint a(logged({}));
+  const endpoint b(a.base(), {});
+  const fi_addr_t address = a.add(b.name());
+  constexpr std::size_t kept = 64 * 1024 / 128, beyond = 20;
+  for (std::size_t i = 0; i < kept + beyond; ++i) {
+    POST(a, fi_tinject(a.ep(), "message", 8, address, i));
+    drive_progress();
+  }
+  expect(0, {"20 operations", "FI_DPDKX_UNEXPECTED_PEER", "FI_DPDKX_LINGER"}, [&] {
+    a.close_ep();
+    return 0;
+  });
+}
+
 CASE(flags_of_calls, .ranks = 1) {
   endpoint e(logged({.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_TRIGGER}));
   e.meet(t);

@@ -227,10 +227,7 @@ int Endpoint::close(EndpointHandle *handle) {
     return 0;
   const bool inherited = domain_.inherited();
   if (engine_ && !inherited && !domain_.linger(*engine_))
-    FI_WARN(&provider, FI_LOG_EP_CTRL,
-            "endpoint %s: closed before all that was sent had arrived; it may within a longer "
-            "FI_DPDKX_LINGER\n",
-            to_string(self_).c_str());
+    tell_what_is_lost();
   std::unique_ptr<engine::Endpoint> engine;
   {
     const std::lock_guard lock(engine_guard_);
@@ -257,6 +254,21 @@ int Endpoint::close(EndpointHandle *handle) {
     eq_->forget(connection_->subject()); // what has happened since
   delete this;
   return 0;
+}
+
+void Endpoint::tell_what_is_lost() {
+  std::size_t waiting;
+  {
+    const std::lock_guard lock(engine_->mutex());
+    waiting = engine_->promised();
+  }
+  FI_WARN(
+      &provider, FI_LOG_EP_CTRL,
+      "endpoint %s: closed before all that was sent had arrived: %zu operations without a "
+      "completion still wait here, for receives at their peers where these hold as many "
+      "messages as FI_DPDKX_UNEXPECTED_PEER allows, or for peers that make no progress; they may "
+      "arrive within a longer FI_DPDKX_LINGER\n",
+      to_string(self_).c_str(), waiting);
 }
 
 // ---- bindings

@@ -134,6 +134,7 @@ private:
   ssize_t check_transmit(std::size_t len, std::uint64_t flags, std::size_t limit) const;
   template <auto Call, class Request> ssize_t transmit(const Request &);
 
+  void tell_what_is_lost();
   int bind_cq(util_ext::Cq &, std::uint64_t flags);
   int bind_cntr(util_ext::Cntr &, std::uint64_t flags);
   int bind_av(util_ext::Av &);

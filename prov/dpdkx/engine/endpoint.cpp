@@ -136,7 +136,7 @@ void Endpoint::address_removed(fi_addr_t addr) {
 
 bool Endpoint::drained() {
   Impl &e = *impl_;
-  if (e.messenger_.promised() || e.messenger_.stepping())
+  if (e.messenger_.promised() != 0 || e.messenger_.stepping())
     return false;
   bool idle = true;
   e.conns_.for_each([&idle](const Conn &c) {
@@ -145,6 +145,8 @@ bool Endpoint::drained() {
   });
   return idle;
 }
+
+std::size_t Endpoint::promised() { return impl_->messenger_.promised(); }
 
 void Endpoint::close() { impl_->close(); }
 

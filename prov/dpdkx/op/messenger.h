@@ -86,9 +86,9 @@ public:
   }
   // Frees what an idle peer needs not keep.
   void tidy(Peer &);
-  // Whether anything has yet to be handed to a session that nobody waits for:
-  // injected sends, answers to peers.
-  bool promised();
+  // How much has yet to be handed to a session that nobody waits for: injected
+  // sends, answers to peers.
+  std::size_t promised();
   // Forgets everything of the peer, without completions.
   void abandon(Peer &);
 
