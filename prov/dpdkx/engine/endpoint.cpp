@@ -134,7 +134,9 @@ void Endpoint::address_removed(fi_addr_t addr) {
   impl_->messenger_.source_known(c);
 }
 
-bool Endpoint::drained() {
+bool Endpoint::drained() { return delivered() && !impl_->messenger_.ends_connections(); }
+
+bool Endpoint::delivered() {
   Impl &e = *impl_;
   if (e.messenger_.promised() != 0 || e.messenger_.stepping())
     return false;

@@ -13,7 +13,7 @@ void Endpoint::Impl::doom(Conn &c, int error) {
   if (c.doomed)
     return;
   c.doomed = true;
-  c.error = static_cast<std::uint16_t>(error) & 0x3ff;
+  c.error = static_cast<std::uint16_t>(error) & 0x1ff;
   doomed_.add(c);
 }
 
@@ -43,7 +43,7 @@ void Endpoint::Impl::bury(Conn &c) {
     next = p->next;
     give_packet(static_cast<Packet *>(p));
   }
-  if (!closed_ && ((c.traffic && c.traffic->waits()) || asks_about(c)))
+  if (!closed_ && !c.told && ((c.traffic && c.traffic->loses()) || asks_about(c)))
     log(LogLevel::warn, [&] {
       return "peer " + to_string(c.address) +
              " is lost, and what was under way with it: " + std::strerror(c.error) +

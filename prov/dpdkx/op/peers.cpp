@@ -97,10 +97,15 @@ void Messenger::hand_over(Peer &from, Peer &to) {
 std::size_t Messenger::promised() {
   std::size_t n = 0;
   tx_.for_each_taken([&](const TxOp &op) { n += !(op.flags & FI_COMPLETION); });
-  serving_.for_each_taken([&](const TxOp &op) {
-    n += op.connection == wire::FrameType::shutdown || op.connection == wire::FrameType::reject;
-  });
   return n;
+}
+
+bool Messenger::ends_connections() {
+  bool any = false;
+  serving_.for_each_taken([&](const TxOp &op) {
+    any |= op.connection == wire::FrameType::shutdown || op.connection == wire::FrameType::reject;
+  });
+  return any;
 }
 
 template <class L> void Messenger::end_all(L &list, int error) {
