@@ -73,10 +73,15 @@ int check_info(const fi_info *info, bool on_device) {
             "endpoint type %u; allowed: FI_EP_RDM, FI_EP_MSG, FI_EP_DGRAM\n", type);
     return -FI_EINVAL;
   }
-  const std::uint64_t allowed = datagram_caps | (on_device ? FI_MULTICAST : 0);
-  if (datagrams && info->caps & ~allowed) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL, "capabilities %#llx of an FI_EP_DGRAM; allowed: %#llx\n",
-            static_cast<unsigned long long>(info->caps), static_cast<unsigned long long>(allowed));
+  const std::uint64_t multicast = on_device ? FI_MULTICAST : 0;
+  const std::uint64_t allowed = datagrams ? datagram_caps | multicast : offered_caps;
+  if (info->caps & ~allowed) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "capabilities %#llx of an %s; allowed: %#llx\n",
+            static_cast<unsigned long long>(info->caps),
+            datagrams           ? "FI_EP_DGRAM"
+            : type == FI_EP_RDM ? "FI_EP_RDM"
+                                : "FI_EP_MSG",
+            static_cast<unsigned long long>(allowed));
     return -FI_EINVAL;
   }
   if (const int rc = check_format(info->addr_format))
@@ -121,10 +126,8 @@ EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
   cm = endpoint.connection_            ? &connected_cm_ops
        : endpoint.caps_ & FI_MULTICAST ? &multicast_cm_ops
                                        : &cm_ops;
-  msg = !(endpoint.caps_ & FI_MSG)      ? &no_msg
-        : endpoint.type_ == FI_EP_DGRAM ? &datagram_ops
-                                        : &msg_ops;
-  tagged = endpoint.caps_ & FI_TAGGED ? &tagged_ops : &no_tagged;
+  msg = endpoint.caps_ & FI_MSG ? msg_ops(endpoint.caps_, endpoint.datagrams()) : &no_msg;
+  tagged = endpoint.caps_ & FI_TAGGED ? tagged_ops(endpoint.caps_) : &no_tagged;
   rma = endpoint.caps_ & FI_RMA ? &rma_ops : &no_rma;
   atomic = endpoint.caps_ & FI_ATOMIC ? &atomic_ops : &no_atomic;
   collective = &no_collective;
@@ -260,6 +263,8 @@ void Endpoint::tell_what_is_lost() {
   std::size_t waiting;
   {
     const std::lock_guard lock(engine_->mutex());
+    if (engine_->delivered())
+      return;
     waiting = engine_->promised();
   }
   FI_WARN(
