@@ -117,6 +117,29 @@ CASE(never_contacted_peer, .seconds = 90, .may_die = 0b010) {
   expect_send_failure(e, 1, 8);
 }
 
+// A caller that finds each completion at once, and so never polls in vain, notices it all the same.
+CASE(small_sends_one_by_one, .seconds = 90, .may_die = 0b010) {
+  endpoint e;
+  e.meet(t);
+  all_to_all(t, e, {0, 1}, 1);
+  t.barrier();
+  if (!t.first())
+    die();
+  t.barrier_without_progress();
+  const auto content = payload(8, 1);
+  const auto begin = clock::now();
+  for (auto pace = begin;; pace += std::chrono::milliseconds(10)) {
+    while (clock::now() < pace)
+      sched_yield();
+    op o;
+    POST(e, fi_tsend(e.ep(), content.data(), content.size(), nullptr, e.at(1), 1, &o));
+    if (e.tx().wait(o, "send to a dead peer", death_limit()).err != 0)
+      return;
+    if (clock::now() - begin > config().limit(0.5))
+      fail("sends to a peer that has been dead for half a second succeed");
+  }
+}
+
 // The large send is announced and waits for a receive that will never be posted.
 CASE(receiver_of_rendezvous, .seconds = 90, .may_die = 0b010) {
   endpoint e;

@@ -2,13 +2,16 @@
 //
 // Calls that are refused: each with its error, and one line of the log that names what is wrong and
 // what is allowed.
+#include "common/address.h"
 #include "common/case.h"
+#include "common/connected.h"
 #include "common/counter.h"
 #include "common/exposed.h"
 #include "common/log_lines.h"
 #include "common/process_state.h"
 #include "common/settings.h"
 
+#include <array>
 #include <cstdlib>
 #include <functional>
 
@@ -28,6 +31,14 @@ request logged(request r) {
   return r;
 }
 
+fi_msg message(const iovec &v, fi_addr_t dest) {
+  fi_msg m{};
+  m.msg_iov = &v;
+  m.iov_count = 1;
+  m.addr = dest;
+  return m;
+}
+
 void expect(int code, const std::vector<std::string> &parts, const std::function<ssize_t()> &call,
             where at = where::current()) {
   captured_output output;
@@ -39,6 +50,162 @@ void expect(int code, const std::vector<std::string> &parts, const std::function
 }
 
 } // namespace
+
+// What is lost is told: here, all that the receiver need not hold.
+CASE(messages_that_wait_for_receives_at_close, .ranks = 1) {
+  setenv("FI_DPDKX_LINGER", "50ms", 1);
+  setenv("FI_DPDKX_UNEXPECTED_PEER", "64KiB", 1);
+  endpoint a(logged({}));
+  const endpoint b(a.base(), {});
+  const fi_addr_t address = a.add(b.name());
+  constexpr std::size_t kept = 64 * 1024 / 128, beyond = 20;
+  for (std::size_t i = 0; i < kept + beyond; ++i) {
+    POST(a, fi_tinject(a.ep(), "message", 8, address, i));
+    drive_progress();
+  }
+  expect(0, {"20 operations", "FI_DPDKX_UNEXPECTED_PEER", "FI_DPDKX_LINGER"}, [&] {
+    a.close_ep();
+    return 0;
+  });
+}
+
+// What an application has changed in an fi_info that fi_getinfo gave.
+CASE(domains, .ranks = 1) {
+  const fabric_and_domain base(find_info(logged({})));
+  const auto refused = [&](const std::vector<std::string> &parts,
+                           const std::function<void(fi_info &)> &change) {
+    const info_ptr info(fi_dupinfo(base.info.get()));
+    change(*info);
+    fid_domain *domain = nullptr;
+    expect(-FI_EINVAL, parts,
+           [&] { return fi_domain(base.fabric.get(), info.get(), &domain, nullptr); });
+  };
+  refused({"threading 99", "FI_THREAD_ENDPOINT"},
+          [](fi_info &i) { i.domain_attr->threading = static_cast<fi_threading>(99); });
+  refused({"data_progress 9", "FI_PROGRESS_MANUAL"},
+          [](fi_info &i) { i.domain_attr->data_progress = static_cast<fi_progress>(9); });
+  refused({"control_progress 9", "allowed"},
+          [](fi_info &i) { i.domain_attr->control_progress = static_cast<fi_progress>(9); });
+  refused({"resource_mgmt 9", "FI_RM_ENABLED"},
+          [](fi_info &i) { i.domain_attr->resource_mgmt = static_cast<fi_resource_mgmt>(9); });
+  refused({"av_type 9", "FI_AV_TABLE"},
+          [](fi_info &i) { i.domain_attr->av_type = static_cast<fi_av_type>(9); });
+  refused({"mr_mode 0xffff", "0xfff"}, [](fi_info &i) { i.domain_attr->mr_mode = 0xffff; });
+}
+
+CASE(capabilities_of_endpoints, .ranks = 1) {
+  const fabric_and_domain base(find_info(logged({})));
+  const info_ptr info(fi_dupinfo(base.info.get()));
+  info->caps = ~std::uint64_t{0};
+  fid_ep *ep = nullptr;
+  expect(-FI_EINVAL, {"0xffffffffffffffff", "FI_EP_RDM", "allowed: 0x"},
+         [&] { return fi_endpoint(base.domain.get(), info.get(), &ep, nullptr); });
+}
+
+// Endpoints that only send, and that only receive.
+CASE(one_direction, .ranks = 1) {
+  const endpoint sender(logged({.caps = FI_MSG | FI_TAGGED | FI_SEND}));
+  const endpoint receiver({.caps = FI_MSG | FI_TAGGED | FI_RECV});
+  std::array<std::byte, 8> buffer{};
+  const iovec v{buffer.data(), buffer.size()};
+  const fi_msg msg = message(v, 0);
+  op o;
+  constexpr auto no_receives = "the endpoint was opened without FI_RECV";
+  expect(-FI_EOPNOTSUPP, {no_receives},
+         [&] { return fi_recv(sender.ep(), buffer.data(), 8, nullptr, 0, &o); });
+  expect(-FI_EOPNOTSUPP, {no_receives}, [&] { return fi_recvmsg(sender.ep(), &msg, 0); });
+  expect(-FI_EOPNOTSUPP, {no_receives},
+         [&] { return fi_trecv(sender.ep(), buffer.data(), 8, nullptr, 0, 1, 0, &o); });
+  constexpr auto no_sends = "the endpoint was opened without FI_SEND";
+  expect(-FI_EOPNOTSUPP, {no_sends}, [&] { return fi_inject(receiver.ep(), buffer.data(), 8, 0); });
+  expect(-FI_EOPNOTSUPP, {no_sends}, [&] { return fi_sendmsg(receiver.ep(), &msg, 0); });
+  expect(-FI_EOPNOTSUPP, {no_sends},
+         [&] { return fi_tsend(receiver.ep(), buffer.data(), 8, nullptr, 0, 1, &o); });
+}
+
+CASE(arguments, .ranks = 1) {
+  endpoint e(logged({.caps = FI_MSG | FI_RMA | FI_ATOMIC | FI_TRIGGER}));
+  e.meet(t);
+  fid_mr *mr = nullptr;
+  expect(-FI_EINVAL, {"1 buffers in a null array", "allowed"},
+         [&] { return fi_mr_regv(e.domain(), nullptr, 1, FI_REMOTE_READ, 0, 1, 0, &mr, nullptr); });
+  std::uint64_t one = 1;
+  expect(-FI_EINVAL, {"an atomic of 0 values", "allowed: 1 to 16"}, [&] {
+    return fi_atomic(e.ep(), &one, 0, nullptr, e.at(0), 0, 1, FI_UINT64, FI_SUM, nullptr);
+  });
+  const iovec v{&one, sizeof one};
+  const fi_msg msg = message(v, e.at(0));
+  expect(-FI_EINVAL, {"FI_TRIGGER: the context is null", "fi_triggered_context"},
+         [&] { return fi_sendmsg(e.ep(), &msg, FI_TRIGGER); });
+}
+
+CASE(flags_of_datagrams, .ranks = 1) {
+  endpoint e(logged({.type = FI_EP_DGRAM, .caps = FI_MSG, .order = 0}));
+  e.meet(t);
+  const iovec v{};
+  const fi_msg msg = message(v, e.at(0));
+  captured_output output;
+  CHECK_CODE(-FI_EINVAL, fi_sendmsg(e.ep(), &msg, FI_DELIVERY_COMPLETE));
+  const auto lines = provider_lines(output.stop());
+  expect_line(lines, {"FI_DELIVERY_COMPLETE", "allowed: "});
+  CHECK(lines[0].find("FI_MULTICAST") == std::string::npos);
+}
+
+CASE(flags_of_event_queues, .ranks = 1) {
+  const fabric_and_domain base(find_info(logged({})));
+  owned_fid<fid_eq> eq;
+  fi_eq_attr attr{};
+  CHECK_OK(fi_eq_open(base.fabric.get(), &attr, eq.out(), nullptr));
+  std::uint32_t event = 0;
+  fi_eq_entry entry{};
+  fi_eq_err_entry error{};
+  expect(-FI_EINVAL, {"0x1000000000000000", "allowed: FI_PEEK"}, [&] {
+    return fi_eq_read(eq.get(), &event, &entry, sizeof entry, std::uint64_t{1} << 60);
+  });
+  expect(-FI_EINVAL, {"allowed: FI_PEEK"},
+         [&] { return fi_eq_readerr(eq.get(), &error, FI_PEEK | FI_SEND); });
+  CHECK_CODE(-FI_EAGAIN, fi_eq_read(eq.get(), &event, &entry, sizeof entry, FI_PEEK));
+}
+
+// Nobody can be reached there: the cause is told, and not a second time.
+CASE(a_peer_of_another_host, .ranks = 1) {
+  endpoint e(logged({}));
+  if (config().domain != "" || !is_socket_format(e.info().addr_format))
+    skip("it may have a device");
+  const fi_addr_t far = e.add(socket_address("198.51.100.1", 4000));
+  expect(0, {"198.51.100.1:4000", "FI_DPDKX_DEVICE"}, [&] {
+    op o;
+    POST(e, fi_tsend(e.ep(), "message", 8, nullptr, far, 1, &o));
+    CHECK_EQ(e.tx().wait(o, "the end").err, FI_EHOSTUNREACH);
+    return 0;
+  });
+}
+
+// Connections that come up, carry something and are closed are nothing to speak of.
+CASE(connections_leave_no_lines, .ranks = 1) {
+  setenv("FI_DPDKX_LINGER", "0", 1);
+  logged({});
+  captured_output output;
+  {
+    cm_base base;
+    for (int i = 0; i < 100; ++i) {
+      cm_pair pair(base);
+      cm_exchange(*pair.caller, *pair.answerer, 1000);
+      const bool turned = i % 2;
+      cm_endpoint &first = turned ? *pair.answerer : *pair.caller,
+                  &second = turned ? *pair.caller : *pair.answerer;
+      if (i % 4 < 2)
+        CHECK_OK(fi_shutdown(first.ep(), 0));
+      if (i % 8 < 4)
+        CHECK_OK(fi_shutdown(second.ep(), 0));
+      second.close();
+      drive_progress();
+    }
+  }
+  const auto lines = provider_lines(output.stop());
+  if (!lines.empty())
+    fail(fmt::format("{} lines, the first: {}", lines.size(), lines[0]));
+}
 
 CASE(flags_of_calls, .ranks = 1) {
   endpoint e(logged({.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_TRIGGER}));

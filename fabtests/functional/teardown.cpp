@@ -168,6 +168,24 @@ CASE(injected_and_closed_within_a_process, .ranks = 1) {
   }
 }
 
+// Far more than a peer is trusted with at first, all of it before there is any receive: it waits
+// there, if the receiver makes progress.
+CASE(many_injected_and_closed_within_a_process, .ranks = 1) {
+  constexpr std::size_t many = 1150, size = 8;
+  setenv("FI_DPDKX_LINGER", "1440min", 1);
+  std::optional<endpoint> a(std::in_place);
+  endpoint b(a->base(), {});
+  const fi_addr_t address = a->add(b.name());
+  for (std::size_t i = 0; i < many; ++i) {
+    const auto content = payload(size, i);
+    POST(*a, fi_tinject(a->ep(), content.data(), size, address, i));
+    drive_progress();
+  }
+  a.reset();
+  for (std::size_t i = 0; i < many; ++i)
+    receive_payload(b, i, size);
+}
+
 // They inject to each other, and are closed one after the other.
 CASE(both_injected_and_closed_within_a_process, .ranks = 1) {
   setenv("FI_DPDKX_LINGER", "1440min", 1);

@@ -7,10 +7,12 @@
 #include "common/settings.h"
 
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/time.h>
 #include <time.h>
 
 namespace fabtest {
@@ -262,6 +264,30 @@ CASE(signal_from_another_thread, .ranks = 1) {
     CHECK(rc == -FI_EAGAIN || rc == -FI_EINTR);
     CHECK(elapsed_ms(start) < 4'000);
   }
+}
+
+// A handler that runs meanwhile ends each kind of wait, as it does with other providers.
+CASE(signal_handler_ends_waits, .ranks = 1) {
+  request asked = waiting(FI_WAIT_UNSPEC);
+  asked.counters = true;
+  endpoint e(asked);
+  e.meet(t);
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  CHECK_EQ(sigaction(SIGALRM, &action, nullptr), 0);
+  const itimerval often{{0, 20'000}, {0, 20'000}}, off{};
+  owned_fid<fid_eq> eq;
+  fi_eq_attr attr{};
+  attr.wait_obj = FI_WAIT_UNSPEC;
+  CHECK_OK(fi_eq_open(e.fabric(), &attr, eq.out(), nullptr));
+  fi_cq_tagged_entry entry{};
+  fi_eq_entry event{};
+  std::uint32_t kind = 0;
+  CHECK_EQ(setitimer(ITIMER_REAL, &often, nullptr), 0);
+  CHECK_CODE(-FI_EINTR, fi_cq_sread(e.rx().get(), &entry, 1, nullptr, 20'000));
+  CHECK_CODE(-FI_EINTR, fi_cntr_wait(e.received(), 1, 20'000));
+  CHECK_CODE(-FI_EINTR, fi_eq_sread(eq.get(), &kind, &event, sizeof event, 20'000, 0));
+  CHECK_EQ(setitimer(ITIMER_REAL, &off, nullptr), 0);
 }
 
 // Errors wake a waiter too.

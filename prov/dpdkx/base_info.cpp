@@ -2,6 +2,7 @@
 #include "dpdkx/base_info.h"
 
 #include "dpdkx/ep.h"
+#include "dpdkx/passive_endpoint.h"
 #include "dpdkx/provider.h"
 #include "util_ext/info.h"
 
@@ -101,6 +102,8 @@ InfoPtr base_info(const char *domain, fi_ep_type type) {
   fill_rx(*info->rx_attr, info->caps);
   fill_ep(*info->ep_attr, type);
   fill_domain(*info->domain_attr, domain);
+  if (type == FI_EP_MSG) // what fi_reject says
+    info->domain_attr->max_err_data = std::max(info->domain_attr->max_err_data, max_cm_data);
   info->fabric_attr->name = duplicate(fabric_name);
   info->fabric_attr->prov_version = provider_version;
   return info;

@@ -119,11 +119,16 @@ int Domain::make_work(const fi_deferred_work &work, std::unique_ptr<util_ext::Wo
 
 template <class Request> ssize_t queue_triggered(Endpoint &endpoint, const Request &request) {
   const auto *const context = static_cast<const fi_triggered_context *>(request.context);
-  if (!context || util_ext::raw(context->event_type) != FI_TRIGGER_THRESHOLD) {
+  if (!context) {
     FI_WARN(&provider, FI_LOG_EP_DATA,
-            "FI_TRIGGER: event_type %u; allowed: FI_TRIGGER_THRESHOLD (0)\n",
-            context ? util_ext::raw(context->event_type) : 0);
-    return context ? -FI_ENOSYS : -FI_EINVAL;
+            "FI_TRIGGER: the context is null; allowed: an fi_triggered_context\n");
+    return -FI_EINVAL;
+  }
+  if (const unsigned type = util_ext::raw(context->event_type); type != FI_TRIGGER_THRESHOLD) {
+    FI_WARN(&provider, FI_LOG_EP_DATA,
+            "FI_TRIGGER: event_type %u; allowed: FI_TRIGGER_THRESHOLD (%u)\n", type,
+            unsigned{FI_TRIGGER_THRESHOLD});
+    return -FI_ENOSYS;
   }
   Domain &domain = endpoint.domain();
   util_ext::Cntr *const cntr = util_ext::counter_of(domain, context->trigger.threshold.cntr);

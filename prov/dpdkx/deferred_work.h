@@ -32,6 +32,7 @@ public:
   bool selective_receive() const {
     return ends_ != Ends::as_always || endpoint_.selective_receive();
   }
+  bool may(std::uint64_t caps) const { return endpoint_.may(caps); }
   fi_addr_t source(fi_addr_t src) const { return endpoint_.source(src); }
   ssize_t refuse_vector(std::size_t count) const { return endpoint_.refuse_vector(count); }
   ssize_t refuse_targets(std::size_t count) const { return endpoint_.refuse_targets(count); }

@@ -63,6 +63,34 @@ int control_domain(struct fid *f, int command, void *arg) {
   }
 }
 
+int refuse_attr(const char *name, unsigned value, unsigned last, const char *last_name) {
+  FI_WARN(&provider, FI_LOG_DOMAIN, "domain_attr->%s %u; allowed: 0 to %u (%s)\n", name, value,
+          last, last_name);
+  return -FI_EINVAL;
+}
+
+// What an application has changed in an fi_info, or filled in by itself.
+int check_attr(const fi_domain_attr &a) {
+  if (const unsigned v = util_ext::raw(a.threading); v > FI_THREAD_ENDPOINT)
+    return refuse_attr("threading", v, FI_THREAD_ENDPOINT, "FI_THREAD_ENDPOINT");
+  if (const unsigned v = util_ext::raw(a.data_progress); v > FI_PROGRESS_MANUAL)
+    return refuse_attr("data_progress", v, FI_PROGRESS_MANUAL, "FI_PROGRESS_MANUAL");
+  // One more since libfabric 2.0.
+  if (const unsigned v = util_ext::raw(a.control_progress); v > FI_PROGRESS_MANUAL + 1)
+    return refuse_attr("control_progress", v, FI_PROGRESS_MANUAL + 1, "that of calls, unified");
+  if (const unsigned v = util_ext::raw(a.resource_mgmt); v > FI_RM_ENABLED)
+    return refuse_attr("resource_mgmt", v, FI_RM_ENABLED, "FI_RM_ENABLED");
+  if (const unsigned v = util_ext::raw(a.av_type); v > FI_AV_TABLE)
+    return refuse_attr("av_type", v, FI_AV_TABLE, "FI_AV_TABLE");
+  constexpr int all_modes = (FI_MR_COLLECTIVE << 1) - 1;
+  if (a.mr_mode & ~all_modes) {
+    FI_WARN(&provider, FI_LOG_DOMAIN, "domain_attr->mr_mode %#x; allowed: bits of %#x\n",
+            static_cast<unsigned>(a.mr_mode), static_cast<unsigned>(all_modes));
+    return -FI_EINVAL;
+  }
+  return 0;
+}
+
 // Whoever reads an event queue drives connected endpoints, and event queues are not the domain's.
 fi_threading threading_of(const fi_info &info) {
   const bool connected = info.ep_attr && info.ep_attr->type == FI_EP_MSG;
@@ -127,6 +155,8 @@ Domain::~Domain() {
 int Domain::open(Fabric &fabric, const fi_info *info, fid_domain **out, void *context) {
   if (!info || !info->domain_attr || !out)
     return -FI_EINVAL;
+  if (const int rc = check_attr(*info->domain_attr))
+    return rc;
   std::shared_ptr<link::Device> device;
   if (const int rc = open_device_of(fabric.settings(), *info, device))
     return rc;

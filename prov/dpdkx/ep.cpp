@@ -73,10 +73,15 @@ int check_info(const fi_info *info, bool on_device) {
             "endpoint type %u; allowed: FI_EP_RDM, FI_EP_MSG, FI_EP_DGRAM\n", type);
     return -FI_EINVAL;
   }
-  const std::uint64_t allowed = datagram_caps | (on_device ? FI_MULTICAST : 0);
-  if (datagrams && info->caps & ~allowed) {
-    FI_WARN(&provider, FI_LOG_EP_CTRL, "capabilities %#llx of an FI_EP_DGRAM; allowed: %#llx\n",
-            static_cast<unsigned long long>(info->caps), static_cast<unsigned long long>(allowed));
+  const std::uint64_t multicast = on_device ? FI_MULTICAST : 0;
+  const std::uint64_t allowed = datagrams ? datagram_caps | multicast : offered_caps;
+  if (info->caps & ~allowed) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "capabilities %#llx of an %s; allowed: %#llx\n",
+            static_cast<unsigned long long>(info->caps),
+            datagrams           ? "FI_EP_DGRAM"
+            : type == FI_EP_RDM ? "FI_EP_RDM"
+                                : "FI_EP_MSG",
+            static_cast<unsigned long long>(allowed));
     return -FI_EINVAL;
   }
   if (const int rc = check_format(info->addr_format))
@@ -121,10 +126,8 @@ EndpointHandle::EndpointHandle(Endpoint &endpoint, void *context)
   cm = endpoint.connection_            ? &connected_cm_ops
        : endpoint.caps_ & FI_MULTICAST ? &multicast_cm_ops
                                        : &cm_ops;
-  msg = !(endpoint.caps_ & FI_MSG)      ? &no_msg
-        : endpoint.type_ == FI_EP_DGRAM ? &datagram_ops
-                                        : &msg_ops;
-  tagged = endpoint.caps_ & FI_TAGGED ? &tagged_ops : &no_tagged;
+  msg = endpoint.caps_ & FI_MSG ? msg_ops(endpoint.caps_, endpoint.datagrams()) : &no_msg;
+  tagged = endpoint.caps_ & FI_TAGGED ? tagged_ops(endpoint.caps_) : &no_tagged;
   rma = endpoint.caps_ & FI_RMA ? &rma_ops : &no_rma;
   atomic = endpoint.caps_ & FI_ATOMIC ? &atomic_ops : &no_atomic;
   collective = &no_collective;
@@ -227,10 +230,7 @@ int Endpoint::close(EndpointHandle *handle) {
     return 0;
   const bool inherited = domain_.inherited();
   if (engine_ && !inherited && !domain_.linger(*engine_))
-    FI_WARN(&provider, FI_LOG_EP_CTRL,
-            "endpoint %s: closed before all that was sent had arrived; it may within a longer "
-            "FI_DPDKX_LINGER\n",
-            to_string(self_).c_str());
+    tell_what_is_lost();
   std::unique_ptr<engine::Endpoint> engine;
   {
     const std::lock_guard lock(engine_guard_);
@@ -257,6 +257,23 @@ int Endpoint::close(EndpointHandle *handle) {
     eq_->forget(connection_->subject()); // what has happened since
   delete this;
   return 0;
+}
+
+void Endpoint::tell_what_is_lost() {
+  std::size_t waiting;
+  {
+    const std::lock_guard lock(engine_->mutex());
+    if (engine_->delivered())
+      return;
+    waiting = engine_->promised();
+  }
+  FI_WARN(
+      &provider, FI_LOG_EP_CTRL,
+      "endpoint %s: closed before all that was sent had arrived: %zu operations without a "
+      "completion still wait here, for receives at their peers where these hold as many "
+      "messages as FI_DPDKX_UNEXPECTED_PEER allows, or for peers that make no progress; they may "
+      "arrive within a longer FI_DPDKX_LINGER\n",
+      to_string(self_).c_str(), waiting);
 }
 
 // ---- bindings

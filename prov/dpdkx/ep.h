@@ -134,6 +134,7 @@ private:
   ssize_t check_transmit(std::size_t len, std::uint64_t flags, std::size_t limit) const;
   template <auto Call, class Request> ssize_t transmit(const Request &);
 
+  void tell_what_is_lost();
   int bind_cq(util_ext::Cq &, std::uint64_t flags);
   int bind_cntr(util_ext::Cntr &, std::uint64_t flags);
   int bind_av(util_ext::Av &);
@@ -192,8 +193,9 @@ private:
 inline constexpr std::size_t max_message = SIZE_MAX / 2;
 
 // Ops of the calls in the other files.
-extern fi_ops_msg msg_ops, datagram_ops;
-extern fi_ops_tagged tagged_ops;
+// What an endpoint with these capabilities has, modifiers included.
+fi_ops_msg *msg_ops(std::uint64_t caps, bool datagrams);
+fi_ops_tagged *tagged_ops(std::uint64_t caps);
 extern fi_ops_rma rma_ops;
 extern fi_ops_atomic atomic_ops;
 extern fi_ops_cm cm_ops, connected_cm_ops, multicast_cm_ops;

@@ -47,6 +47,13 @@ ssize_t refuse_values(std::size_t size) {
   return -FI_EMSGSIZE;
 }
 
+// fi_atomic(3): a count is at least 1.
+ssize_t refuse_nothing(std::size_t size) {
+  FI_WARN(&provider, FI_LOG_EP_DATA, "an atomic of 0 values; allowed: 1 to %zu of %zu bytes\n",
+          op::max_atomic / size, size);
+  return -FI_EINVAL;
+}
+
 // A request whose vectors are in place. It is used where it was made. `Owner`: an endpoint, or a
 // WorkMaker.
 template <class Owner> class Request {
@@ -94,7 +101,7 @@ private:
       if (const ssize_t rc = set(result, result_, request_.result, request_.result_count))
         return rc;
     if (request_.len == 0) [[unlikely]]
-      return owner_.refuse_vector(0); // fi_atomic(3): a count is at least 1
+      return refuse_nothing(size_);
     return 0;
   }
 

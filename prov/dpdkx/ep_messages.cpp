@@ -16,7 +16,9 @@ struct Untagged {
   using Send = op::SendRequest;
   using Message = fi_msg;
   static constexpr std::uint64_t flag = FI_MSG;
-  static int check_sendmsg(std::uint64_t given) { return flags::check(given, flags::sendmsg); }
+  template <class Owner> static int check_sendmsg(const Owner &, std::uint64_t given) {
+    return flags::check(given, flags::sendmsg);
+  }
   template <class Handle> static std::uint64_t recv_flags(const Handle &handle) {
     return handle.recv_flags;
   }
@@ -25,8 +27,9 @@ struct Untagged {
 
 struct Datagram : Untagged {
   using Send = DatagramRequest;
-  static int check_sendmsg(std::uint64_t given) {
-    return flags::check(given, flags::dgram_sendmsg);
+  template <class Owner> static int check_sendmsg(const Owner &owner, std::uint64_t given) {
+    return flags::check(given, owner.may(FI_MULTICAST) ? flags::dgram_sendmsg
+                                                       : flags::dgram_sendmsg & ~FI_MULTICAST);
   }
 };
 
@@ -34,7 +37,9 @@ struct Tagged {
   using Send = op::SendRequest;
   using Message = fi_msg_tagged;
   static constexpr std::uint64_t flag = FI_TAGGED;
-  static int check_sendmsg(std::uint64_t given) { return flags::check(given, flags::sendmsg); }
+  template <class Owner> static int check_sendmsg(const Owner &, std::uint64_t given) {
+    return flags::check(given, flags::sendmsg);
+  }
   template <class Handle> static std::uint64_t recv_flags(const Handle &handle) {
     return handle.trecv_flags;
   }
@@ -98,7 +103,7 @@ template <class Kind, class... Tag> struct Sends {
   // `Owner`: an endpoint, or a WorkMaker.
   template <class Owner>
   static ssize_t message(Owner &owner, const typename Kind::Message &msg, std::uint64_t given) {
-    if (const int rc = Kind::check_sendmsg(given))
+    if (const int rc = Kind::check_sendmsg(owner, given))
       return rc;
     Send request;
     request.dest = msg.addr;
@@ -193,6 +198,51 @@ template <class Handle, class Kind, class... Tag> struct Receives {
   }
 };
 
+// In the place of calls that an endpoint was opened without the capability for.
+template <std::uint64_t Right> struct Without {
+  template <class... Args> using Function = ssize_t (*)(Args...);
+
+  template <class... Args> constexpr operator Function<Args...>() const {
+    return [](Args...) {
+      FI_WARN(&provider, FI_LOG_EP_DATA, "the endpoint was opened without %s\n",
+              Right == FI_SEND ? "FI_SEND" : "FI_RECV");
+      return ssize_t{-FI_EOPNOTSUPP};
+    };
+  }
+};
+
+template <class Ops> Ops without_sends(Ops t) {
+  constexpr Without<FI_SEND> refused;
+  t.send = refused;
+  t.sendv = refused;
+  t.sendmsg = refused;
+  t.inject = refused;
+  t.senddata = refused;
+  t.injectdata = refused;
+  return t;
+}
+
+template <class Ops> Ops without_receives(Ops t) {
+  constexpr Without<FI_RECV> refused;
+  t.recv = refused;
+  t.recvv = refused;
+  t.recvmsg = refused;
+  return t;
+}
+
+// One each for those that send and receive, that only send, and that only receive.
+template <class Ops> class Tables {
+public:
+  explicit Tables(const Ops &both)
+      : both_(both), sends_(without_receives(both)), receives_(without_sends(both)) {}
+  Ops *of(std::uint64_t caps) {
+    return !(caps & FI_RECV) ? &sends_ : !(caps & FI_SEND) ? &receives_ : &both_;
+  }
+
+private:
+  Ops both_, sends_, receives_;
+};
+
 template <class Ops, class Receiving> Ops receiving() {
   auto t = util_ext::all_missing<Ops>();
   t.recv = Receiving::recv;
@@ -240,9 +290,16 @@ ssize_t make_receive(WorkMaker &maker, const fi_msg_tagged &msg, std::uint64_t g
   return TaggedReceives::message(maker, maker.source(msg.addr), msg, given);
 }
 
-fi_ops_msg msg_ops = table<fi_ops_msg, UntaggedSends, UntaggedReceives>();
-fi_ops_msg datagram_ops = table<fi_ops_msg, DatagramSends, Receives<EndpointHandle, Datagram>>();
-fi_ops_tagged tagged_ops = table<fi_ops_tagged, TaggedSends, TaggedReceives>();
+fi_ops_msg *msg_ops(std::uint64_t caps, bool datagrams) {
+  static Tables reliable(table<fi_ops_msg, UntaggedSends, UntaggedReceives>());
+  static Tables others(table<fi_ops_msg, DatagramSends, Receives<EndpointHandle, Datagram>>());
+  return (datagrams ? others : reliable).of(caps);
+}
+
+fi_ops_tagged *tagged_ops(std::uint64_t caps) {
+  static Tables tables(table<fi_ops_tagged, TaggedSends, TaggedReceives>());
+  return tables.of(caps);
+}
 
 fi_ops_msg shared_msg_ops = receiving<fi_ops_msg, Receives<SharedRxHandle, Untagged>>();
 fi_ops_tagged shared_tagged_ops =

@@ -101,8 +101,11 @@ int open_with_device(const Settings &settings, link::Device &device, const Addre
 
 int open_links(const Settings &settings, link::Device *device, const Address &source,
                std::uint32_t traffic_class, engine::Links &links, Address &self) {
-  return device ? open_with_device(settings, *device, source, traffic_class, links, self)
-                : open_host_only(settings, source, links, self);
+  const int rc = device ? open_with_device(settings, *device, source, traffic_class, links, self)
+                        : open_host_only(settings, source, links, self);
+  if (rc == 0)
+    links.is_own_address = link::host_address_is_local;
+  return rc;
 }
 
 } // namespace dpdkx

@@ -37,22 +37,23 @@ int Cntr::wait_for(std::uint64_t threshold, int timeout) {
   const std::uint64_t errors = errors_.load();
   const Deadline deadline(timeout);
   Wait::Patience patience(wait_, deadline);
-  for (;;) {
+  for (bool last = false;;) {
     if (drives_progress_)
       domain_->progress();
     if (value_.load() >= threshold)
       return 0;
     if (errors_.load() != errors)
       return -FI_EAVAIL;
+    if (last)
+      return -FI_EINTR;
     if (patience.left())
       continue;
     if (deadline.passed())
       return -FI_ETIMEDOUT;
     domain_->poller_sleeps();
-    // A signal handler doesn't end it: fi_cntr(3) knows no such result.
     Wait::Sleeper sleeper(wait_);
     if (value_.load() < threshold && errors_.load() == errors)
-      sleeper.sleep(deadline);
+      last = sleeper.sleep(deadline) == -FI_EINTR;
   }
 }
 

@@ -135,11 +135,14 @@ ssize_t Cq::read_blocking(E *out, std::size_t max, fi_addr_t *src, std::size_t t
   const Deadline deadline(timeout);
   Wait::Patience patience(wait_, deadline);
   const std::uint64_t mark = wait_.mark();
+  ssize_t in_vain = -FI_EAGAIN;
   for (bool last = false;;) {
     if (threshold <= 1 || last || satisfied(threshold)) {
       const ssize_t rc = read(out, max, src);
-      if (rc != -FI_EAGAIN || last)
+      if (rc != -FI_EAGAIN)
         return rc;
+      if (last)
+        return in_vain;
     } else if (drives_progress_) {
       domain_->progress();
     }
@@ -156,8 +159,10 @@ ssize_t Cq::read_blocking(E *out, std::size_t max, fi_addr_t *src, std::size_t t
     }
     domain_->poller_sleeps();
     Wait::Sleeper sleeper(wait_);
-    if (!satisfied(threshold) && !wait_.interrupted(mark))
-      last = sleeper.sleep(deadline) == -FI_EINTR;
+    if (!satisfied(threshold) && !wait_.interrupted(mark) && sleeper.sleep(deadline) == -FI_EINTR) {
+      last = true;
+      in_vain = -FI_EINTR;
+    }
   }
 }
 

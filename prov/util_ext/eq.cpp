@@ -89,6 +89,14 @@ bool Eq::quiet() noexcept {
   return entries_.empty();
 }
 
+int Eq::check_flags(std::uint64_t flags) const {
+  if (!(flags & ~FI_PEEK)) [[likely]]
+    return 0;
+  FI_WARN(&fabric_->provider(), FI_LOG_EQ, "reading an EQ with flags %#llx; allowed: FI_PEEK\n",
+          static_cast<unsigned long long>(flags));
+  return -FI_EINVAL;
+}
+
 ssize_t Eq::take(std::uint32_t *event, void *buf, std::size_t len, std::uint64_t flags) {
   std::lock_guard lock(mutex_);
   if (entries_.empty())
@@ -144,8 +152,10 @@ ssize_t Eq::read_blocking(std::uint32_t *event, void *buf, std::size_t len, int 
   const Deadline deadline(timeout);
   for (bool last = false;;) {
     const ssize_t rc = read_once(event, buf, len, flags);
-    if (rc != -FI_EAGAIN || last)
+    if (rc != -FI_EAGAIN)
       return rc;
+    if (last)
+      return -FI_EINTR;
     if (deadline.passed())
       return -FI_EAGAIN;
     Wait::Sleeper sleeper(wait_);
@@ -164,16 +174,22 @@ int Eq::try_wait() noexcept {
 
 ssize_t Eq::read(fid_eq *eq, std::uint32_t *event, void *buf, std::size_t len,
                  std::uint64_t flags) noexcept {
-  return guard([&] { return from(&eq->fid)->read_once(event, buf, len, flags); });
+  Eq &self = *from(&eq->fid);
+  const int rc = self.check_flags(flags);
+  return rc ? rc : guard([&] { return self.read_once(event, buf, len, flags); });
 }
 
 ssize_t Eq::sread(fid_eq *eq, std::uint32_t *event, void *buf, std::size_t len, int timeout,
                   std::uint64_t flags) noexcept {
-  return guard([&] { return from(&eq->fid)->read_blocking(event, buf, len, timeout, flags); });
+  Eq &self = *from(&eq->fid);
+  const int rc = self.check_flags(flags);
+  return rc ? rc : guard([&] { return self.read_blocking(event, buf, len, timeout, flags); });
 }
 
 ssize_t Eq::readerr(fid_eq *eq, fi_eq_err_entry *out, std::uint64_t flags) noexcept {
-  return guard([&] { return from(&eq->fid)->take_error(*out, flags); });
+  Eq &self = *from(&eq->fid);
+  const int rc = self.check_flags(flags);
+  return rc ? rc : guard([&] { return self.take_error(*out, flags); });
 }
 
 const char *Eq::strerror(fid_eq *, int prov_errno, const void *, char *buf,

@@ -86,6 +86,7 @@ private:
   void drive() { fabric_->progress(); }
   bool quiet() noexcept;
   void append(Entry &&);
+  int check_flags(std::uint64_t flags) const;
   ssize_t take(std::uint32_t *event, void *buf, std::size_t len, std::uint64_t flags);
   ssize_t take_error(fi_eq_err_entry &, std::uint64_t flags);
   ssize_t read_once(std::uint32_t *event, void *buf, std::size_t len, std::uint64_t flags);

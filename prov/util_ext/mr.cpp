@@ -41,8 +41,8 @@ int Mr::check(Domain &domain, const fi_mr_attr &attr, std::uint64_t flags) {
     return -FI_EINVAL;
   }
   if (attr.iov_count == 0 || attr.iov_count > domain.limits.mr_iov_limit || !attr.mr_iov) {
-    FI_WARN(&prov, FI_LOG_MR, "%zu buffers: 1 to %zu can be one region\n", attr.iov_count,
-            domain.limits.mr_iov_limit);
+    FI_WARN(&prov, FI_LOG_MR, "%zu buffers%s; allowed: an array of 1 to %zu\n", attr.iov_count,
+            attr.mr_iov ? "" : " in a null array", domain.limits.mr_iov_limit);
     return -FI_EINVAL;
   }
   std::uint64_t length = 0;

@@ -97,6 +97,46 @@ void death__on_the_host_link_is_told_at_once(void **) {
   assert_true(w.finish({&other, &r}, 1s));
 }
 
+// Whoever finds each completion at once makes no turns: sends see by themselves who has ended.
+void death__on_the_host_link_is_seen_by_sends_alone(void **) {
+  World w;
+  Node &a = w.start(On::host);
+  w.start(On::host), w.start(On::host);
+  w.exchange(0, 1);
+  w.exchange(0, 2);
+  a.computes = true;
+  w.run_for(10ms);
+  Call &before = a.send(1, pattern(8));
+  a.queues.reap();
+  assert_true(before.ok()); // in the memory of a peer that lives
+  w.kill(1);
+  w.run_for(10ms);
+  const std::uint64_t sent = a.queues.sends_ok();
+  for (int i = 0; i < 3; ++i)
+    a.send(1, pattern(8));
+  assert_int_equal(a.queues.sends_ok(), sent);
+  a.send(2, pattern(8)); // others are as they were
+  assert_int_equal(a.queues.sends_ok(), sent + 1);
+  a.computes = false;
+  assert_true(w.run_until([&] { return a.queues.sends_failed() == 3; }, 12s));
+}
+
+// ... so what is sent when a successor is there goes to that.
+void death__on_the_host_link_makes_room_for_a_successor(void **) {
+  World w;
+  Node &a = w.start(On::host);
+  w.start(On::host);
+  w.exchange(0, 1);
+  a.computes = true;
+  w.kill(1);
+  Node &next = w.restart(1, On::host);
+  w.run_for(10ms);
+  Call &s = a.send(1, pattern(8)), &r = next.receive(8);
+  a.computes = false;
+  assert_true(w.finish({&s, &r}, 1s));
+  assert_true(s.ok() && r.holds(pattern(8)));
+}
+
 // A receive that is half filled ends with its sender.
 void death__ends_receives_that_it_has_begun(void **) {
   for (const On on : {On::device, On::host}) {
@@ -239,6 +279,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(death__is_told_after_the_time_limit),
     cmocka_unit_test(peers__that_are_stopped_together_live),
     cmocka_unit_test(death__on_the_host_link_is_told_at_once),
+    cmocka_unit_test(death__on_the_host_link_is_seen_by_sends_alone),
+    cmocka_unit_test(death__on_the_host_link_makes_room_for_a_successor),
     cmocka_unit_test(death__ends_receives_that_it_has_begun),
     cmocka_unit_test(cable__that_is_out_for_a_while_loses_nothing),
     cmocka_unit_test(close__says_goodbye),

@@ -203,7 +203,9 @@ void message__beyond_its_credit_is_a_violation(void **) {
     assert_true(l.b.to(0).failed_later);
     assert_int_equal(l.b.m->counters().received, 0);
   }
-  Lab l;
+  Options o;
+  o.limits.unexpected_peer = all; // it gets no more
+  Lab l(o);
   assert_true(l.b.on_frame(0, message(0, 10, all - 64)));
   assert_false(l.b.to(0).failed_later);
   assert_false(l.b.on_frame(0, message(1, 0))); // not one unit is left

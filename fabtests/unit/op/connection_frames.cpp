@@ -69,7 +69,7 @@ void frames__are_no_operations_of_the_application(void **) {
 
 // An endpoint closes once who is refused knows it, and once a shutdown has left; it does not wait
 // for somebody who may never answer.
-void promised__are_answers_and_the_end(void **) {
+void ends_connections__by_answers_and_the_end(void **) {
   const std::pair<FrameType, bool> waits[] = {{FrameType::connect, false},
                                               {FrameType::accept, false},
                                               {FrameType::ready, false},
@@ -79,11 +79,11 @@ void promised__are_answers_and_the_end(void **) {
     Lab l;
     l.a.room = 0;
     tell(l.a, 1, type);
-    assert_int_equal(l.a.m->promised(), promised);
+    assert_int_equal(l.a.m->ends_connections(), promised);
     l.a.room = SIZE_MAX;
     l.push(0, 1);
     l.run();
-    assert_false(l.a.m->promised());
+    assert_false(l.a.m->ends_connections());
   }
 }
 
@@ -230,7 +230,7 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(frames__arrive_with_their_data),
     cmocka_unit_test(frames__have_their_turn),
     cmocka_unit_test(frames__are_no_operations_of_the_application),
-    cmocka_unit_test(promised__are_answers_and_the_end),
+    cmocka_unit_test(ends_connections__by_answers_and_the_end),
     cmocka_unit_test(shutdown__waits_for_what_was_sent_before),
     cmocka_unit_test(stranger__is_not_heard),
     cmocka_unit_test(stranger__reads_and_writes_nothing),

@@ -63,7 +63,9 @@ void credit__runs_out_and_nothing_is_lost(void **) {
 }
 
 void credit__comes_back_with_the_receives(void **) {
-  Lab l;
+  Options o;
+  o.limits.unexpected_peer = first * wire::credit_unit; // no more than at first
+  Lab l(o);
   const auto fill = [&] {
     unsigned n = 0;
     for (; requests(l) == 0 && n < 64; ++n)
@@ -148,13 +150,26 @@ void window__grows_when_small_messages_have_to_ask(void **) {
   assert_int_equal(l.b.to(0).rx_window, 8);
 }
 
-void window__stays_while_nothing_is_received(void **) {
-  Lab l;
-  for (int i = 0; i < 40; ++i) {
-    l.a.send(1, pattern(1000));
+// What the setting allows is what may wait; then messages wait at their sender.
+void window__grows_while_nothing_is_received(void **) {
+  for (const std::size_t len : {8, 1000, 7000}) {
+    Options o;
+    o.limits.unexpected_peer = 128 * 1024;
+    Lab l(o);
+    const std::size_t cost = (1 + (len + wire::credit_unit - 1) / wire::credit_unit);
+    const std::size_t may_wait = o.limits.unexpected_peer / wire::credit_unit / cost;
+    for (std::size_t i = 0; i < may_wait + 10; ++i) {
+      l.a.send(1, pattern(len));
+      l.run();
+    }
+    const Remote &p = l.b.to(0);
+    assert_int_equal(p.rx_window * wire::credit_unit, o.limits.unexpected_peer);
+    assert_int_equal(l.a.queues.sends_ok(), may_wait);
+    for (std::size_t i = 0; i < may_wait + 10; ++i)
+      l.b.receive(len);
     l.run();
+    assert_int_equal(l.a.queues.sends_ok(), may_wait + 10);
   }
-  assert_int_equal(l.b.to(0).rx_window, first);
 }
 
 void windows__grow_from_one_pool(void **) {
@@ -214,7 +229,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(window__grows_with_use),
     cmocka_unit_test(window__stays_while_there_is_enough),
     cmocka_unit_test(window__grows_when_small_messages_have_to_ask),
-    cmocka_unit_test(window__stays_while_nothing_is_received),
+    cmocka_unit_test(window__grows_while_nothing_is_received),
     cmocka_unit_test(windows__grow_from_one_pool),
     cmocka_unit_test(unexpected__memory_is_bounded_by_the_window),
 };

@@ -53,12 +53,13 @@ struct Conn : op::Peer {
   bool dialling : 1 = false;     // until the path is up: see Impl::dialling_
   bool aliased : 1 = false;      // several fi_addr_t lead here, `addr` among them
   Address address;               // as dialled, or as the peer names itself
-  std::uint16_t error : 10 = 0;  // positive, once doomed
+  std::uint16_t error : 9 = 0;   // positive, once doomed
   bool ack_listed : 1 = false;   // stands in the list of those that owe an ack, perhaps no more
   bool settle_later : 1 = false; // service() has seen an ack from it
   bool partner : 1 = false;      // of the endpoint's connection: its silence counts
   bool in_tell : 1 = false;      // it is to be told the processed position by its link
   bool listens : 1 = false;      // ... and may tell us by it
+  bool told : 1 = false;         // the log says already why it ends
   bool in_order : 1 = false;     // it is told by packets, behind those that say what has failed
   link::PathId path = link::PathId::none;
   link::PathId other_path = link::PathId::none; // the peer's own, where both dialled

@@ -116,8 +116,10 @@ Conn *Endpoint::Impl::dial(const Address &a) {
     doom(*c, ENOMEM);
   else if (error == -ECONNREFUSED)
     refused(*c);
-  else if (error)
+  else if (error) {
+    c->told = error == -EHOSTUNREACH && !device_.port; // route() has
     doom(*c, -error);
+  }
   return c;
 }
 
@@ -455,7 +457,8 @@ static std::uint16_t room_for_frames(const Conn &c) {
 void Endpoint::Impl::after_handshake(Conn &c) {
   if (c.session.state() == session::State::dead) {
     const int error = -c.session.error();
-    if (error == EPROTONOSUPPORT || error == EKEYREJECTED)
+    c.told = error == EPROTONOSUPPORT || error == EKEYREJECTED;
+    if (c.told)
       log(LogLevel::warn, [&c, error] {
         return "peer " + to_string(c.address) +
                (error == EKEYREJECTED ? " has another FI_DPDKX_AUTH_KEY"

@@ -65,11 +65,12 @@ void Endpoint::share(op::Receives &receives, BurstLock &lock) {
 // A call of the application for a peer, and what it has to send.
 template <class Request, class Call> ssize_t Endpoint::Impl::post(const Request &r, Call &&call) {
   Impl &e = *this;
+  e.read_clock();
+  if (e.now_ >= e.look_at_) [[unlikely]]
+    e.look_for_ends();
   Conn *c = nullptr;
   if (const int rc = e.find_peer(r.dest, c)) [[unlikely]]
     return rc;
-  if (!c->lossless)
-    e.read_clock();
   const ssize_t rc = call(*c);
   if (!c->lossless)
     e.look_again(*c);
@@ -133,9 +134,11 @@ void Endpoint::address_removed(fi_addr_t addr) {
   impl_->messenger_.source_known(c);
 }
 
-bool Endpoint::drained() {
+bool Endpoint::drained() { return delivered() && !impl_->messenger_.ends_connections(); }
+
+bool Endpoint::delivered() {
   Impl &e = *impl_;
-  if (e.messenger_.promised() || e.messenger_.stepping())
+  if (e.messenger_.promised() != 0 || e.messenger_.stepping())
     return false;
   bool idle = true;
   e.conns_.for_each([&idle](const Conn &c) {
@@ -144,6 +147,8 @@ bool Endpoint::drained() {
   });
   return idle;
 }
+
+std::size_t Endpoint::promised() { return impl_->messenger_.promised(); }
 
 void Endpoint::close() { impl_->close(); }
 

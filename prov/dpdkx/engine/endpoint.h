@@ -146,6 +146,10 @@ public:
   // Before closing: whether all that was promised has arrived (injected sends,
   // answers to peers). The caller makes turns until then, Config::linger at most.
   bool drained();
+  // The same but for word that a connection has ended, which its other end learns anyway.
+  bool delivered();
+  // How many operations that nobody is told of haven't begun to arrive.
+  std::size_t promised();
   // Says goodbye to all peers. Receives and sends that are left end without a
   // completion. Only destruction may follow.
   void close();

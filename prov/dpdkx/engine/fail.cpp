@@ -13,7 +13,7 @@ void Endpoint::Impl::doom(Conn &c, int error) {
   if (c.doomed)
     return;
   c.doomed = true;
-  c.error = static_cast<std::uint16_t>(error) & 0x3ff;
+  c.error = static_cast<std::uint16_t>(error) & 0x1ff;
   doomed_.add(c);
 }
 
@@ -43,7 +43,7 @@ void Endpoint::Impl::bury(Conn &c) {
     next = p->next;
     give_packet(static_cast<Packet *>(p));
   }
-  if (!closed_ && ((c.traffic && c.traffic->waits()) || asks_about(c)))
+  if (!closed_ && !c.told && ((c.traffic && c.traffic->loses()) || asks_about(c)))
     log(LogLevel::warn, [&] {
       return "peer " + to_string(c.address) +
              " is lost, and what was under way with it: " + std::strerror(c.error) +
@@ -67,6 +67,20 @@ void Endpoint::Impl::bury(Conn &c) {
   lossy_conns_ -= c.opened && !c.lossless;
   end_dialling(c);
   conns_.destroy(c);
+}
+
+// Turns notice it; but who finds a completion in its queue each time that it reads makes hardly
+// any, and what is put into a ring that nobody reads any more counts as sent.
+void Endpoint::Impl::look_for_ends() {
+  constexpr Duration look_every = std::chrono::milliseconds(1); // each costs a system call
+  if (!host_.port) {
+    look_at_ = never;
+    return;
+  }
+  look_at_ = now_ + look_every;
+  poll_paths(host_);
+  if (!doomed_.empty())
+    bury_doomed(); // a new life at the same address may be there
 }
 
 void Endpoint::Impl::close() {

@@ -249,6 +249,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   [[gnu::cold]] void doom(Conn &, int error);
   [[gnu::cold]] void bury(Conn &);
   void detach(Conn &);
+  [[gnu::cold]] void look_for_ends(); // of peers on this host
   void close();
 
   // --- service.cpp
@@ -284,6 +285,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   std::array<link::PathEvent, 8> events_;
 
   Time now_{};
+  Time look_at_{}; // when a call of the application looks for ends
   std::uint32_t turns_since_clock_ = 0;
   std::uint32_t lossy_conns_ = 0;
   bool closed_ = false;

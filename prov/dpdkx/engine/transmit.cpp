@@ -346,6 +346,7 @@ PacketNumber Endpoint::Impl::acked(const op::Peer &p) const { return conn_of(p).
 
 void Endpoint::Impl::violation(op::Peer &p, const char *what) {
   Conn &c = conn_of(p);
+  c.told = true;
   log(LogLevel::warn,
       [&] { return "peer " + to_string(c.address) + " breaks the protocol: " + what; });
   doom(c, EPROTO);
@@ -353,6 +354,7 @@ void Endpoint::Impl::violation(op::Peer &p, const char *what) {
 
 void Endpoint::Impl::out_of_memory(op::Peer &p) {
   Conn &c = conn_of(p);
+  c.told = true;
   log(LogLevel::warn, [&] {
     return "no memory for what peer " + to_string(c.address) + " has sent: its session ends";
   });

@@ -2,7 +2,7 @@
 //
 // Credit: how much a peer may send without being asked for it, so that memory
 // for messages that nobody has posted a receive for is bounded. Windows start
-// small and grow with use, from a pool that all peers share.
+// small and grow with use, read or not, from a pool that all peers share.
 #include "dpdkx/op/messenger.h"
 
 #include <algorithm>
@@ -26,14 +26,12 @@ void Messenger::spend(Peer &p, std::uint32_t charge) {
     grow_window(p);
 }
 
-// The peer is short of credit. It gets more if it is not for want of receives.
+// The peer is short of credit.
 void Messenger::grow_window(Peer &p) {
-  const std::uint32_t unread = p.rx_used - p.rx_released;
   const std::uint32_t most =
       static_cast<std::uint32_t>(limits_.unexpected_peer / wire::credit_unit);
   const std::uint32_t more = std::min(p.rx_window, most > p.rx_window ? most - p.rx_window : 0);
-  if (unread > p.rx_window / 2 || more == 0 ||
-      promised_units_ + more > limits_.unexpected_pool / wire::credit_unit)
+  if (more == 0 || promised_units_ + more > limits_.unexpected_pool / wire::credit_unit)
     return;
   p.rx_window += more;
   promised_units_ += more;

@@ -86,9 +86,10 @@ public:
   }
   // Frees what an idle peer needs not keep.
   void tidy(Peer &);
-  // Whether anything has yet to be handed to a session that nobody waits for:
-  // injected sends, answers to peers.
-  bool promised();
+  // How many operations have yet to be handed to a session that nobody waits for.
+  std::size_t promised();
+  // Whether a peer has yet to be told that there is no connection, or none any more.
+  bool ends_connections();
   // Forgets everything of the peer, without completions.
   void abandon(Peer &);
 

@@ -89,6 +89,15 @@ struct Traffic {
            !requested.empty() || !streamed.empty() || !ended.empty() || !assemblies.empty() ||
            !receiving.empty();
   }
+  // Whether the application loses something by its end.
+  bool loses() const {
+    for (const auto *list :
+         {&pending, &awaiting_ack, &awaiting_processed, &requested, &streaming, &streamed, &ended})
+      for (const TxOp *op = list->front(); op; op = list->next(op))
+        if (!op->serves)
+          return true;
+    return !assemblies.empty() || !receiving.empty();
+  }
   bool idle() const { return !waits() && held.empty() && adds.empty(); }
 };
 

@@ -94,9 +94,14 @@ void Messenger::hand_over(Peer &from, Peer &to) {
     outlet_.want_push(to);
 }
 
-bool Messenger::promised() {
+std::size_t Messenger::promised() {
+  std::size_t n = 0;
+  tx_.for_each_taken([&](const TxOp &op) { n += !(op.flags & FI_COMPLETION); });
+  return n;
+}
+
+bool Messenger::ends_connections() {
   bool any = false;
-  tx_.for_each_taken([&](const TxOp &op) { any |= !(op.flags & FI_COMPLETION); });
   serving_.for_each_taken([&](const TxOp &op) {
     any |= op.connection == wire::FrameType::shutdown || op.connection == wire::FrameType::reject;
   });
