@@ -24,8 +24,13 @@ const fi_provider &log_as() {
   return provider;
 }
 
-template <class... Args> int refuse(const char *format, Args... args) {
-  FI_WARN(&log_as(), FI_LOG_DOMAIN, format, args...);
+int refuse(const char *text) {
+  FI_WARN(&log_as(), FI_LOG_DOMAIN, "%s", text);
+  return -FI_EINVAL;
+}
+
+template <class First, class... Rest> int refuse(const char *format, First first, Rest... rest) {
+  FI_WARN(&log_as(), FI_LOG_DOMAIN, format, first, rest...);
   return -FI_EINVAL;
 }
 
