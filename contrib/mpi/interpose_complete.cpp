@@ -42,7 +42,7 @@ template <class Test> int wait(mixed &requests, Test test) {
 }
 
 // A null request is told from others by nothing but its handle.
-std::shared_ptr<request> known_at(const MPI_Request *handle) {
+request *known_at(const MPI_Request *handle) {
   return handle != nullptr ? known(*handle) : nullptr;
 }
 
@@ -53,8 +53,8 @@ std::shared_ptr<request> known_at(const MPI_Request *handle) {
 extern "C" {
 
 int MPI_Start(MPI_Request *handle) {
-  const auto r = known_at(handle);
-  if (!r)
+  request *const r = known_at(handle);
+  if (r == nullptr)
     return PMPI_Start(handle);
   return guarded(MPI_COMM_WORLD, [&] { return start(*r); });
 }
@@ -83,8 +83,8 @@ int MPI_Startall(int count, MPI_Request handles[]) {
 }
 
 int MPI_Wait(MPI_Request *handle, MPI_Status *status) {
-  const auto r = known_at(handle);
-  if (!r)
+  request *const r = known_at(handle);
+  if (r == nullptr)
     return PMPI_Wait(handle, status);
   return guarded(MPI_COMM_WORLD, [&] {
     idle_turns idle;
@@ -98,8 +98,8 @@ int MPI_Wait(MPI_Request *handle, MPI_Status *status) {
 }
 
 int MPI_Test(MPI_Request *handle, int *flag, MPI_Status *status) {
-  const auto r = known_at(handle);
-  if (!r)
+  request *const r = known_at(handle);
+  if (r == nullptr)
     return PMPI_Test(handle, flag, status);
   return guarded(MPI_COMM_WORLD, [&] {
     *flag = r->done() ? 1 : 0;
@@ -112,8 +112,8 @@ int MPI_Test(MPI_Request *handle, int *flag, MPI_Status *status) {
 }
 
 int MPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status) {
-  const auto r = known(handle);
-  if (!r)
+  request *const r = known(handle);
+  if (r == nullptr)
     return PMPI_Request_get_status(handle, flag, status);
   return guarded(MPI_COMM_WORLD, [&] {
     *flag = r->done() ? 1 : 0;

@@ -70,15 +70,15 @@ int MPI_Comm_free(MPI_Comm *comm) { return free_communicator(comm, PMPI_Comm_fre
 int MPI_Comm_disconnect(MPI_Comm *comm) { return free_communicator(comm, PMPI_Comm_disconnect); }
 
 int MPI_Request_free(MPI_Request *handle) {
-  const auto r = handle != nullptr ? known(*handle) : nullptr;
-  if (!r)
+  request *const r = handle != nullptr ? known(*handle) : nullptr;
+  if (r == nullptr)
     return PMPI_Request_free(handle);
   // MPI lets no program free a collective that is active.
   if (!r->done())
     return r->raise(MPI_ERR_REQUEST);
   return guarded(MPI_COMM_WORLD, [&] {
-    forget(*handle);
-    r->release(*handle);
+    const auto freed = forget(*handle);
+    freed->release(*handle);
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   });
@@ -92,8 +92,8 @@ int MPI_Op_free(MPI_Op *op) {
 }
 
 int MPI_Cancel(MPI_Request *handle) {
-  const auto r = handle != nullptr ? known(*handle) : nullptr;
-  return r ? r->raise(MPI_ERR_REQUEST) : PMPI_Cancel(handle);
+  const request *const r = handle != nullptr ? known(*handle) : nullptr;
+  return r != nullptr ? r->raise(MPI_ERR_REQUEST) : PMPI_Cancel(handle);
 }
 
 } // extern "C"

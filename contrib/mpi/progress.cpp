@@ -108,7 +108,8 @@ void end_background() {
 }
 
 bool idle_turns::for_mpi() const {
-  constexpr unsigned looks = 8;
+  // A small collective's time is a dozen looks.
+  constexpr unsigned looks = 32;
   return turns_ >= busy_turns || turns_ % looks == looks - 1;
 }
 

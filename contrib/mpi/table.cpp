@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -14,6 +15,21 @@ namespace {
 std::shared_mutex mutex;
 std::unordered_map<MPI_Request, std::shared_ptr<request>> requests;
 std::atomic<bool> any{false};
+// Of the table: how often it has changed. A thread's last answer holds while it hasn't.
+std::atomic<std::uint64_t> changes{0};
+
+struct answer {
+  MPI_Request handle{};
+  request *what = nullptr;
+  std::uint64_t changes = 0;
+};
+thread_local answer last;
+
+// The caller has the table for itself.
+void changed() {
+  any.store(!requests.empty(), std::memory_order_relaxed);
+  changes.fetch_add(1, std::memory_order_release);
+}
 
 std::shared_ptr<request> look_up(MPI_Request handle) {
   const auto found = requests.find(handle);
@@ -25,14 +41,18 @@ std::shared_ptr<request> look_up(MPI_Request handle) {
 void enter(MPI_Request handle, std::shared_ptr<request> r) {
   const std::lock_guard lock(mutex);
   requests[handle] = std::move(r);
-  any.store(true, std::memory_order_relaxed);
+  changed();
 }
 
-std::shared_ptr<request> known(MPI_Request handle) {
+request *known(MPI_Request handle) {
   if (!any.load(std::memory_order_relaxed))
     return nullptr;
+  if (last.what != nullptr && last.handle == handle &&
+      last.changes == changes.load(std::memory_order_acquire))
+    return last.what;
   const std::shared_lock lock(mutex);
-  return look_up(handle);
+  last = {handle, look_up(handle).get(), changes.load(std::memory_order_relaxed)};
+  return last.what;
 }
 
 std::vector<std::shared_ptr<request>> known(std::span<const MPI_Request> handles) {
@@ -52,7 +72,7 @@ std::vector<std::shared_ptr<request>> known(std::span<const MPI_Request> handles
 std::shared_ptr<request> forget(MPI_Request handle) {
   const std::lock_guard lock(mutex);
   auto node = requests.extract(handle);
-  any.store(!requests.empty(), std::memory_order_relaxed);
+  changed();
   return node ? std::move(node.mapped()) : nullptr;
 }
 
@@ -63,7 +83,7 @@ std::vector<entry> forget_all() {
   for (auto &[handle, what] : requests)
     all.push_back({handle, std::move(what)});
   requests.clear();
-  any.store(false, std::memory_order_relaxed);
+  changed();
   return all;
 }
 

@@ -12,8 +12,9 @@
 namespace coll {
 
 void enter(MPI_Request handle, std::shared_ptr<request> r);
-// Null if it isn't known. Costs next to nothing while none is.
-std::shared_ptr<request> known(MPI_Request handle);
+// Null if it isn't known. Costs next to nothing while none is, or the same as this thread's last is
+// asked for. It lives until it is freed, which MPI allows no thread while another uses it.
+request *known(MPI_Request handle);
 // In the order of the handles, null for those that aren't known; empty if none of them is.
 std::vector<std::shared_ptr<request>> known(std::span<const MPI_Request> handles);
 // Forgets it.
