@@ -58,6 +58,7 @@ public:
   void note_session(link::PathId path, std::uint64_t local, std::uint64_t peer) override {
     port_->note_session(path, local, peer);
   }
+  bool lives(link::PathId path, dpdkx::Time now) override { return port_->lives(path, now); }
   unsigned poll_events(link::PathEvent *out, unsigned max, dpdkx::Time now) override {
     return port_->poll_events(out, max, now);
   }

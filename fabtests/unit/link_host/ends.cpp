@@ -67,6 +67,32 @@ PathEvent poll_until_gone(Port &port, Checker &checker) {
   return event;
 }
 
+// Asked for by who makes no turns, which else would notice.
+void lives__until_the_process_or_the_port_has_ended(void **) {
+  {
+    Pair p;
+    assert_true(p.opener->lives(p.out, now()));
+    p.acceptor.reset();
+    assert_false(p.opener->lives(p.out, now() + std::chrono::milliseconds(1)));
+    assert_null(p.opener->reserve(p.out, 8).data);
+    assert_int_equal(await_event(*p.opener).error, -ECONNRESET);
+  }
+  const std::unique_ptr<Port> port = open_port();
+  const pid_t child = in_child([&] {
+    std::unique_ptr<Port> own;
+    std::string error;
+    PathId to;
+    if (open_host_port(loopback(), {}, own, error) == 0 && own->open_path(port->address(), to) == 0)
+      pause();
+    return false;
+  });
+  const PathId path = await_event(*port, PathEventKind::accepted).path;
+  assert_true(port->lives(path, now()));
+  kill_hard(child);
+  assert_false(port->lives(path, now() + std::chrono::milliseconds(1)));
+  assert_int_equal(await_event(*port, PathEventKind::peer_gone).error, -ECONNRESET);
+}
+
 } // namespace
 
 static void close__is_told_after_all_was_polled(void **) {
@@ -248,6 +274,7 @@ static void kill__is_told_although_a_copy_of_its_socket_lives(void **) {
 }
 
 static const CMUnitTest cases[] = {
+    cmocka_unit_test(lives__until_the_process_or_the_port_has_ended),
     cmocka_unit_test(close__is_told_after_all_was_polled),
     cmocka_unit_test(close__waits_for_release_too),
     cmocka_unit_test(close_path__is_told_to_the_peer),

@@ -95,6 +95,7 @@ public:
   void await_told(Peer &) override {}
   void want_probe(Peer &p) override { ++remote(p).probes; }
   PacketNumber acked(const Peer &p) const override { return static_cast<const Remote &>(p).acked; }
+  bool lives(Peer &) override { return !gone; }
   void on_connection(Peer &, const wire::ConnectionFrame &f) override;
   void violation(Peer &, const char *what) override;
   void out_of_memory(Peer &) override;
@@ -103,6 +104,7 @@ public:
 
   std::vector<std::pair<wire::ConnectionFrame, Bytes>> connection_frames; // with their data
   std::size_t room = SIZE_MAX; // packets that begin() still has room for
+  bool gone = false;           // its peers
   int pull_result = 0;
   unsigned pulls = 0;
 

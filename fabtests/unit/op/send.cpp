@@ -392,9 +392,22 @@ void settle__needs_no_traffic(void **) {
   assert_false(l.a.m->push(l.a.to(1)));
 }
 
+// What a peer that has ended shares nobody reads.
+void send__to_one_that_is_gone_fails_when_handed_over(void **) {
+  for (const std::uint64_t flags : {std::uint64_t{0}, std::uint64_t{FI_INJECT_COMPLETE}}) {
+    Lab l({.lossless = true});
+    assert_true(l.a.send(1, pattern(8), {.flags = flags}).ok());
+    l.a.gone = true;
+    for (const std::size_t len : {8, 5000}) // whole, and in parts
+      assert_int_equal(l.a.send(1, pattern(len), {.flags = flags}).error(), FI_ECONNRESET);
+    assert_int_equal(l.a.queues.sends_failed(), 2);
+  }
+}
+
 } // namespace
 
 static const CMUnitTest cases[] = {
+    cmocka_unit_test(send__to_one_that_is_gone_fails_when_handed_over),
     cmocka_unit_test(send__of_any_length_arrives),
     cmocka_unit_test(route__follows_length_and_link),
     cmocka_unit_test(match_complete__is_a_rendezvous_of_any_length),

@@ -65,12 +65,11 @@ void Endpoint::share(op::Receives &receives, BurstLock &lock) {
 // A call of the application for a peer, and what it has to send.
 template <class Request, class Call> ssize_t Endpoint::Impl::post(const Request &r, Call &&call) {
   Impl &e = *this;
-  e.read_clock();
-  if (e.now_ >= e.look_at_) [[unlikely]]
-    e.look_for_ends();
   Conn *c = nullptr;
   if (const int rc = e.find_peer(r.dest, c)) [[unlikely]]
     return rc;
+  if (!c->lossless)
+    e.read_clock();
   const ssize_t rc = call(*c);
   if (!c->lossless)
     e.look_again(*c);
@@ -78,6 +77,8 @@ template <class Request, class Call> ssize_t Endpoint::Impl::post(const Request 
     e.close_open();
     e.attachment(*c).flush();
   }
+  if (e.end_seen_) [[unlikely]]
+    e.look_for_ends();
   return rc;
 }
 

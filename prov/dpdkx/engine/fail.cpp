@@ -69,18 +69,12 @@ void Endpoint::Impl::bury(Conn &c) {
   conns_.destroy(c);
 }
 
-// Turns notice it; but who finds a completion in its queue each time that it reads makes hardly
-// any, and what is put into a ring that nobody reads any more counts as sent.
+// A new life at the same address may be there: what is posted next goes to that.
 void Endpoint::Impl::look_for_ends() {
-  constexpr Duration look_every = std::chrono::milliseconds(1); // each costs a system call
-  if (!host_.port) {
-    look_at_ = never;
-    return;
-  }
-  look_at_ = now_ + look_every;
+  end_seen_ = false;
   poll_paths(host_);
   if (!doomed_.empty())
-    bury_doomed(); // a new life at the same address may be there
+    bury_doomed();
 }
 
 void Endpoint::Impl::close() {

@@ -79,6 +79,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   void await_told(op::Peer &) override;
   void want_probe(op::Peer &) override;
   PacketNumber acked(const op::Peer &) const override;
+  bool lives(op::Peer &) override;
   [[gnu::cold]] void violation(op::Peer &, const char *what) override;
   [[gnu::cold]] void out_of_memory(op::Peer &) override;
   int pull(op::Peer &, std::span<const iovec> local, std::span<const iovec> remote) override;
@@ -249,7 +250,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   [[gnu::cold]] void doom(Conn &, int error);
   [[gnu::cold]] void bury(Conn &);
   void detach(Conn &);
-  [[gnu::cold]] void look_for_ends(); // of peers on this host
+  [[gnu::cold]] void look_for_ends(); // of peers on this host, outside of turns
   void close();
 
   // --- service.cpp
@@ -285,7 +286,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   std::array<link::PathEvent, 8> events_;
 
   Time now_{};
-  Time look_at_{}; // when a call of the application looks for ends
+  bool end_seen_ = false; // of a peer on this host, by who sent to it
   std::uint32_t turns_since_clock_ = 0;
   std::uint32_t lossy_conns_ = 0;
   bool closed_ = false;

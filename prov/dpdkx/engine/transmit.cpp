@@ -344,6 +344,16 @@ void Endpoint::Impl::want_probe(op::Peer &p) {
 
 PacketNumber Endpoint::Impl::acked(const op::Peer &p) const { return conn_of(p).session.acked(); }
 
+// Behind the commit, the clock is read while the peer reads what was sent.
+bool Endpoint::Impl::lives(op::Peer &p) {
+  const Conn &c = conn_of(p);
+  read_clock();
+  if (c.port->lives(c.path, now_)) [[likely]]
+    return true;
+  end_seen_ = true;
+  return false;
+}
+
 void Endpoint::Impl::violation(op::Peer &p, const char *what) {
   Conn &c = conn_of(p);
   c.told = true;

@@ -104,6 +104,7 @@ private:
 
   // send.cpp
   bool send_whole(Peer &, const SendRequest &, TxOp *);
+  int handed_over(Peer &);
   ssize_t enqueue(Peer &, const SendRequest &);
   TxOp *take_tx(Peer &, const SendRequest &); // and the peer has its Traffic
   TxOp *take_op(Peer &, const iovec *, std::size_t count, std::size_t len, std::uint64_t data,

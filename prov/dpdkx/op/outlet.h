@@ -50,6 +50,10 @@ public:
   // The packet number before which everything has been acknowledged.
   virtual PacketNumber acked(const Peer &) const = 0;
 
+  // Of a lossless peer: whether it has been seen to live since shortly before now. What has been
+  // committed for one that has not, nobody may ever read.
+  virtual bool lives(Peer &) = 0;
+
   // The peer breaks the protocol: it is to be failed once this turn is over.
   virtual void violation(Peer &, const char *what) = 0;
   // There is no memory for what the peer has sent: the same.

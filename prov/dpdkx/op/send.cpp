@@ -96,6 +96,10 @@ Messenger::Route Messenger::route(const Peer &p, std::size_t len, std::uint64_t 
   return len + wire::size_of(f) <= p.max_frames ? Route::whole : Route::parts;
 }
 
+// How a message ends that is over when it has been committed. Who reads each completion at once
+// makes hardly any turns, which else see that a peer has ended.
+int Messenger::handed_over(Peer &p) { return !p.lossless || outlet_.lives(p) ? 0 : FI_ECONNRESET; }
+
 // One packet, straight from the application's memory. `op` stays behind when
 // the operation is not over with that.
 bool Messenger::send_whole(Peer &p, const SendRequest &r, TxOp *op) {
@@ -127,7 +131,7 @@ bool Messenger::send_whole(Peer &p, const SendRequest &r, TxOp *op) {
   p.tx_used += charge_of(r.len);
   ++counters_.sent;
   if (!op) {
-    report_send(completers_, r.flags, r.context, r.len, 0);
+    report_send(completers_, r.flags, r.context, r.len, handed_over(p));
     return true;
   }
   op->mn = f.mn;
@@ -202,7 +206,7 @@ ssize_t Messenger::enqueue(Peer &p, const SendRequest &r) {
 void Messenger::sent(Peer &p, TxOp &op) {
   const bool may_fail = op.needs_no_receive() && !op.untold(); // at the peer, which tells
   if (op.untold() ? p.lossless : !may_fail && ends_when_handed_over(p, op.flags)) {
-    end(op, 0);
+    end(op, handed_over(p));
     return;
   }
   op.stage = TxStage::waiting;

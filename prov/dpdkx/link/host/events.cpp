@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -50,6 +51,26 @@ unsigned HostPort::poll_events(PathEvent *out, unsigned max, Time now) {
     if (out[i].kind == PathEventKind::accepted)
       start_watching(path(out[i].path)); // no datagram comes before its path is known
   return n;
+}
+
+bool HostPort::lives(PathId id, Time now) {
+  if (inherited()) [[unlikely]]
+    return false;
+  Path &of = path(id);
+  if (now - of.looked_at >= look_every) [[unlikely]]
+    look_at(of, now);
+  return of.state == Path::State::open;
+}
+
+void HostPort::look_at(Path &path, Time now) {
+  path.looked_at = now;
+  pollfd ends[] = {{path.socket.get(), POLLRDHUP, 0}, {path.process.get(), POLLIN, 0}};
+  if (::poll(ends, 2, 0) <= 0)
+    return;
+  if (ends[0].revents)
+    hear_peer(path);
+  if (ends[1].revents)
+    end_path(path, -ECONNRESET);
 }
 
 void HostPort::look(Time now) {

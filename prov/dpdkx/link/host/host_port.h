@@ -38,6 +38,7 @@ public:
   Address source(const RxDatagram &datagram) const override { return path(datagram.path).peer; }
   void reply(const RxDatagram &to, std::span<const std::byte> bytes) override;
 
+  bool lives(PathId id, Time now) override;
   unsigned poll_events(PathEvent *out, unsigned max, Time now) override;
 
   int pull(PathId id, std::span<const iovec> local, std::span<const iovec> remote) override;
@@ -108,6 +109,7 @@ private:
   void hear_guest(std::uint32_t slot);
   int admit(Guest &guest, const Hello &hello, const Fd &memfd);
   void refuse(const Guest &guest, int status, const char *why);
+  [[gnu::cold]] void look_at(Path &path, Time now);
   void hear_peer(Path &path);
   void refused_by_peer(Path &path, std::int32_t status);
   [[gnu::cold]] void end_path(Path &path, int error);

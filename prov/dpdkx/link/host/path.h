@@ -17,6 +17,7 @@ struct Path {
     ended,  // and the engine was told
   };
 
+  Time looked_at{}; // whether the peer lives
   PathId id = PathId::none;
   State state = State::connecting;
   bool unflushed = false;  // in HostPort::unflushed_

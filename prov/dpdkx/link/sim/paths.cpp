@@ -128,6 +128,13 @@ void SimPort::forget_arrivals(const Path &closed, PathId id) {
 
 void SimPort::tell(PathEvent e) { events_.push_back(e); }
 
+bool SimPort::lives(PathId id, Time) {
+  Lock lock(core_.mutex);
+  return std::none_of(events_.begin(), events_.end(), [id](const PathEvent &e) {
+    return e.kind == PathEventKind::peer_gone && e.path == id;
+  });
+}
+
 unsigned SimPort::poll_events(PathEvent *out, unsigned max, Time) {
   Lock lock(core_.mutex);
   unsigned n = 0;

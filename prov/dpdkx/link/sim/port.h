@@ -31,6 +31,7 @@ public:
   void reply(const RxDatagram &to, std::span<const std::byte>) override;
   bool origin(const RxDatagram &, Origin &out) const override;
   bool reply_to(const Origin &, std::span<const std::byte> bytes) override;
+  bool lives(PathId, Time) override;
   unsigned poll_events(PathEvent *out, unsigned max, Time now) override;
   int pull(PathId, std::span<const iovec> local, std::span<const iovec> remote) override;
   bool arm() override; // nothing blocks here; but it answers whether there is something to poll
