@@ -68,7 +68,7 @@ asan_flags = $(sanitizer_flags) -O0 -D__SANITIZE_ADDRESS__=1 -fsanitize=address,
 check-asan:
 	+@ASAN_OPTIONS=strict_string_checks=1 \
 	UBSAN_OPTIONS=print_stacktrace=1 UNLOADABLE_BECAUSE_OF=asan \
-	FABTESTS_PATIENCE=5 SIM_SEEDS_DIVIDED_BY=3; \
+	FABTESTS_PATIENCE=5 SIM_SEEDS_DIVIDED_BY=6; \
 	export ASAN_OPTIONS UBSAN_OPTIONS UNLOADABLE_BECAUSE_OF; \
 	export FABTESTS_PATIENCE SIM_SEEDS_DIVIDED_BY; \
 	$(subbuild) asan $(san_configure) $(by_clang) \

@@ -108,7 +108,8 @@ static void memif__client_may_come_before_the_server(void **) {
 
 static void memif__survives_the_other_end_closing(void **) {
 #if defined(__clang__) && defined(__SANITIZE_ADDRESS__)
-  skip(); // it doesn't end under clang's AddressSanitizer, which handles SIGSEGV too; not understood
+  skip(); // it doesn't end under clang's AddressSanitizer, which handles SIGSEGV too; not
+          // understood
 #endif
   for (int leaver : {0, 1}) {
     auto part = [=, pair = getpid()](Host &host) {
