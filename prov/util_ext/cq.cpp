@@ -135,34 +135,32 @@ ssize_t Cq::read_blocking(E *out, std::size_t max, fi_addr_t *src, std::size_t t
   const Deadline deadline(timeout);
   Wait::Patience patience(wait_, deadline);
   const std::uint64_t mark = wait_.mark();
-  ssize_t in_vain = -FI_EAGAIN;
-  for (bool last = false;;) {
-    if (threshold <= 1 || last || satisfied(threshold)) {
+  // Once it is set, the next look is the last; what is answered if that is in vain.
+  for (ssize_t end = 0;;) {
+    if (threshold <= 1 || end != 0 || satisfied(threshold)) {
       const ssize_t rc = read(out, max, src);
       if (rc != -FI_EAGAIN)
         return rc;
-      if (last)
-        return in_vain;
+      if (end != 0)
+        return end;
     } else if (drives_progress_) {
       domain_->progress();
     }
     if (wait_.interrupted(mark)) {
       wait_.acknowledge();
-      last = true;
+      end = -FI_EAGAIN;
       continue;
     }
     if (patience.left())
       continue;
     if (deadline.passed()) {
-      last = true;
+      end = -FI_EAGAIN;
       continue;
     }
     domain_->poller_sleeps();
     Wait::Sleeper sleeper(wait_);
-    if (!satisfied(threshold) && !wait_.interrupted(mark) && sleeper.sleep(deadline) == -FI_EINTR) {
-      last = true;
-      in_vain = -FI_EINTR;
-    }
+    if (!satisfied(threshold) && !wait_.interrupted(mark) && sleeper.sleep(deadline) == -FI_EINTR)
+      end = -FI_EINTR;
   }
 }
 
