@@ -7,9 +7,12 @@ devtools = contrib/devtools/check-attributes contrib/devtools/check-includes \
 dist_check_SCRIPTS += $(devtools)
 TESTS += $(devtools)
 
+# Each test is run so; LOG_FLAGS is free for what else shall run it.
+LOG_COMPILER = $(srcdir)/contrib/devtools/limit-test
+
 EXTRA_DIST += contrib/check contrib/quickstart contrib/lib .ci/run \
 	contrib/devtools/check-archive contrib/devtools/check-format \
-	contrib/devtools/check-headers contrib/devtools/precompile \
+	contrib/devtools/check-headers contrib/devtools/limit-test contrib/devtools/precompile \
 	contrib/devtools/precompiled.h contrib/devtools/run-fuzz \
 	contrib/devtools/run-tidy contrib/devtools/subbuild \
 	contrib/devtools/tsan.supp
@@ -98,7 +101,7 @@ check-tsan:
 	  CXXFLAGS='$(sanitizer_flags) -Og -fsanitize=thread' \
 	  LIBS=-ltsan \
 	  -- check TESTS='$(tsan_tests)' check_PROGRAMS='$(tsan_programs)' \
-	  LOG_COMPILER='setarch -R'
+	  LOG_FLAGS='setarch -R'
 
 # FUZZ_SECONDS per program; reports which lines of the rooms that act on remote bytes ran.
 FUZZ_SECONDS = 60
