@@ -105,6 +105,8 @@ World::World(Options o, std::uint64_t seed)
 }
 
 World::~World() {
+  hook = nullptr; // may speak of what is gone
+  device.set_hook(nullptr);
   nodes_.clear();
   assert_int_equal(device.counters().misuse, 0);
   assert_int_equal(host.counters().misuse, 0);

@@ -33,6 +33,7 @@ struct Pair {
         a.session->resent(p, now);
         ++resends;
       }
+      a.say(now); // else it stays due
       if (a.session->probe_due(now)) {
         ++probes;
         if (answer)
