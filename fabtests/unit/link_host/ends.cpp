@@ -72,6 +72,7 @@ void lives__until_the_process_or_the_port_has_ended(void **) {
   {
     Pair p;
     assert_true(p.opener->lives(p.out, now()));
+    assert_true(send(*p.opener, p.out, "nobody takes this"));
     p.acceptor.reset();
     assert_false(p.opener->lives(p.out, now() + std::chrono::milliseconds(1)));
     assert_null(p.opener->reserve(p.out, 8).data);
@@ -88,9 +89,21 @@ void lives__until_the_process_or_the_port_has_ended(void **) {
   });
   const PathId path = await_event(*port, PathEventKind::accepted).path;
   assert_true(port->lives(path, now()));
+  assert_true(send(*port, path, "nobody takes this"));
   kill_hard(child);
   assert_false(port->lives(path, now() + std::chrono::milliseconds(1)));
   assert_int_equal(await_event(*port, PathEventKind::peer_gone).error, -ECONNRESET);
+}
+
+// Who sends may look only when what it has sent is received, and its receiver gone: nothing failed.
+void lives__for_what_was_taken_before_the_end(void **) {
+  Pair p;
+  assert_true(send(*p.opener, p.out, "taken"));
+  assert_string_equal(receive(*p.acceptor).c_str(), "taken");
+  p.acceptor.reset();
+  assert_true(p.opener->lives(p.out, now() + std::chrono::milliseconds(1)));
+  assert_false(send(*p.opener, p.out, "into the void"));
+  await_event(*p.opener, PathEventKind::peer_gone);
 }
 
 } // namespace
@@ -275,6 +288,7 @@ static void kill__is_told_although_a_copy_of_its_socket_lives(void **) {
 
 static const CMUnitTest cases[] = {
     cmocka_unit_test(lives__until_the_process_or_the_port_has_ended),
+    cmocka_unit_test(lives__for_what_was_taken_before_the_end),
     cmocka_unit_test(close__is_told_after_all_was_polled),
     cmocka_unit_test(close__waits_for_release_too),
     cmocka_unit_test(close_path__is_told_to_the_peer),

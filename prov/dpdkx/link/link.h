@@ -126,8 +126,9 @@ public:
   // The peer's last; 0: none so far.
   virtual std::uint64_t told(PathId) const { return 0; }
 
-  // Whether the peer of a path that is up was there less than a millisecond ago, at `now`. A link
-  // without connections can't tell: true. False: peer_gone follows.
+  // For who has committed something to a path that is up: whether its peer was there less than a
+  // millisecond ago, at `now`, or has taken all of it before it ended. A link without connections
+  // can't tell: true. False: peer_gone follows.
   virtual bool lives(PathId, Time now) { return (void)now, true; }
 
   // Up to `max` datagrams. Each call's datagrams are given back with one

@@ -59,7 +59,7 @@ bool HostPort::lives(PathId id, Time now) {
   Path &of = path(id);
   if (now - of.looked_at >= look_every) [[unlikely]]
     look_at(of, now);
-  return of.state == Path::State::open;
+  return of.state == Path::State::open || of.tx.drained();
 }
 
 void HostPort::look_at(Path &path, Time now) {
