@@ -86,6 +86,7 @@ build_provider() {
   [[ $configured == "$prefix" ]] ||
     die "$build is configured to install to $configured; what is installed from it goes to $prefix:" \
       "configure it with that --prefix, or remove it"
+  echo "the first time this takes some minutes; ${build#"$root"/}/make.log grows meanwhile"
   quietly "$build/make.log" make -C "$build" -j"$(nproc)" all-quick
   quietly "$build/mpi-programs.log" make -C "$build" -j"$(nproc)" mpi-programs
   quietly "$build/install.log" make -C "$build" install

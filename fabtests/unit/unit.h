@@ -33,13 +33,14 @@ public:
   Group(const char *name, std::span<const CMUnitTest> cases);
 
 private:
-  friend int run_all();
+  friend int run(const char *pattern);
   const char *name_;
   std::span<const CMUnitTest> cases_;
   const Group *next_;
 };
 
-// Runs every group of the program; returns its exit code.
-int run_all();
+// Runs every group of the program, or of all cases those whose names `pattern` fits; returns the
+// program's exit code.
+int run(const char *pattern);
 
 } // namespace unit

@@ -394,7 +394,8 @@ int Av::open(Domain &domain, fi_av_attr *attr, fid_av **out, void *context) noex
   if (attr->rx_ctx_bits)
     return refuse(-FI_EINVAL, "scalable endpoints are not supported: rx_ctx_bits must be 0");
   if (raw(attr->type) > FI_AV_TABLE)
-    return refuse(-FI_EINVAL, "type is neither FI_AV_MAP nor FI_AV_TABLE");
+    return refuse(-FI_EINVAL,
+                  "this type is not defined; allowed: FI_AV_UNSPEC, FI_AV_MAP and FI_AV_TABLE");
 
   const int rc = make(out, domain, *attr, context);
   if (rc == 0 && attr->type == FI_AV_UNSPEC)

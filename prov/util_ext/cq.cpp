@@ -316,7 +316,8 @@ int Cq::open(Domain &domain, const fi_cq_attr *attr, fid_cq **out, void *context
     ops_cq = &Format<fi_cq_tagged_entry>::ops;
     break;
   default:
-    FI_WARN(&prov, FI_LOG_CQ, "CQ format %u is not defined\n", raw(attr->format));
+    FI_WARN(&prov, FI_LOG_CQ, "CQ format %u is not defined; the last is %d (FI_CQ_FORMAT_TAGGED)\n",
+            raw(attr->format), FI_CQ_FORMAT_TAGGED);
     return -FI_EINVAL;
   }
 

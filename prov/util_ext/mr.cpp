@@ -88,8 +88,8 @@ int Mr::start() {
       return -FI_EKEYREJECTED;
     }
     if (const int rc = domain_->regions.insert(region_, requested_key_); rc != 0) {
-      FI_WARN(&prov, FI_LOG_MR, "requested key %#llx: another region has it\n",
-              hex(requested_key_));
+      FI_WARN(&prov, FI_LOG_MR, "requested key %llu (%#llx): another region has it\n",
+              hex(requested_key_), hex(requested_key_));
       return rc;
     }
   }

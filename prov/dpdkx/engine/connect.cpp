@@ -16,6 +16,12 @@ constexpr Duration last_retry = std::chrono::milliseconds(50);
 constexpr std::uint64_t resets_per_ms = 16;
 } // namespace
 
+int Endpoint::Impl::not_in_book(fi_addr_t addr) {
+  log(LogLevel::warn,
+      [&] { return "fi_addr " + std::to_string(addr) + " is not in the address vector"; });
+  return -FI_EINVAL;
+}
+
 int Endpoint::Impl::find_peer(fi_addr_t addr, Conn *&c) {
   if (addr < by_addr_.size() && by_addr_[addr]) [[likely]] {
     c = by_addr_[addr];
@@ -25,7 +31,7 @@ int Endpoint::Impl::find_peer(fi_addr_t addr, Conn *&c) {
     return find_partner(c);
   Address a;
   if (!book_.lookup(addr, a))
-    return -FI_EINVAL;
+    return not_in_book(addr);
   c = by_address_.find(a);
   if (!c)
     c = dial(a);

@@ -154,7 +154,7 @@ int Endpoint::Impl::find_target(fi_addr_t dest, Target *&t) {
   }
   Address a;
   if (!book_.lookup(dest, a))
-    return -FI_EINVAL;
+    return not_in_book(dest);
   if (targets_.size() <= dest) {
     if (!make_room(targets_, dest + 1))
       return -FI_ENOMEM;

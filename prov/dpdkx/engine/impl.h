@@ -154,7 +154,8 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   // --- connect.cpp
   // 0; -FI_EINVAL: not in the book; -FI_ENOMEM.
   int find_peer(fi_addr_t, Conn *&);
-  bool set_addr(fi_addr_t, Conn *); // false: no memory; find_peer() finds it all the same
+  static int not_in_book(fi_addr_t); // -FI_EINVAL, told
+  bool set_addr(fi_addr_t, Conn *);  // false: no memory; find_peer() finds it all the same
   Conn *make_conn(const Address &, link::Port *); // null: no memory
   link::Port *route(const Address &, link::PathId &, int &error);
   bool is_own(const Address &) const;
