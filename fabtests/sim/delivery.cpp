@@ -2,6 +2,7 @@
 //
 // Everything arrives, intact, in order and once, whatever the network does:
 // 10 Gbit/s, 20 us round trip, frames of 1500 B, 64 packets of queue.
+#include "common/sanitized.h"
 #include "sim/common/case.h"
 #include "sim/common/remote_traffic.h"
 #include "sim/common/traffic.h"
@@ -17,10 +18,13 @@ using namespace sim;
 
 constexpr unsigned nodes = 8;
 
+// Under sanitizers a case would take minutes.
+constexpr TrafficPlan usual{.messages = fabtest::sanitized ? 3'000 : 10'000};
+
 double ms(Duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
 Duration run_traffic(std::uint64_t seed, const Setup &setup, const Faults &faults,
-                     const TrafficPlan &plan = {}) {
+                     const TrafficPlan &plan = usual) {
   World world(seed, setup);
   world.add(nodes);
   world.network().set_faults(faults);
