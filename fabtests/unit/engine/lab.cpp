@@ -105,8 +105,7 @@ World::World(Options o, std::uint64_t seed)
 }
 
 World::~World() {
-  hook = nullptr; // may speak of what is gone
-  device.set_hook(nullptr);
+  device.set_hook(nullptr); // may speak of what is gone
   nodes_.clear();
   assert_int_equal(device.counters().misuse, 0);
   assert_int_equal(host.counters().misuse, 0);
