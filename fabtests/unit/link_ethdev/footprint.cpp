@@ -140,17 +140,35 @@ static void start__leaves_the_interface_as_it_was(void **) {
         }});
 }
 
+static void keep_capabilities(std::uint32_t kept) {
+  __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct caps[2]{};
+  caps[0].effective = caps[0].permitted = kept;
+  CHECK(prctl(PR_SET_KEEPCAPS, 1) == 0 && setresuid(65534, 65534, 65534) == 0 &&
+        syscall(SYS_capset, &head, caps) == 0);
+}
+
 static void start__without_a_capability_names_it(void **) {
-  run({}, {[](Host &host) {
-        __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
-        __user_cap_data_struct caps[2]{};
-        caps[0].effective = caps[0].permitted = 1u << CAP_NET_RAW;
-        CHECK(prctl(PR_SET_KEEPCAPS, 1) == 0 && setresuid(65534, 65534, 65534) == 0 &&
-              syscall(SYS_capset, &head, caps) == 0);
-        std::string error;
-        CHECK(fail_to_open(request(host.interface()), {}, error) == -EACCES);
-        CHECK(error.find("CAP_NET_ADMIN") != std::string::npos);
-      }});
+  for (const bool dpdk : {false, true})
+    run({}, {[dpdk](Host &host) {
+          const std::string interface = host.interface();
+          keep_capabilities(dpdk ? 1u << CAP_NET_RAW : 0);
+          std::string error;
+          CHECK(fail_to_open(dpdk ? request("net_af_packet0,iface=" + interface, host.setting())
+                                  : request(interface),
+                             {}, error) == -EACCES);
+          CHECK(error.find("CAP_NET_RAW") != std::string::npos);
+          CHECK((error.find("CAP_NET_ADMIN") != std::string::npos) == dpdk);
+        }});
+}
+
+static void start__of_an_interface_needs_one_capability(void **) {
+  run_both({}, [](Host &host) {
+    keep_capabilities(1u << CAP_NET_RAW);
+    const rlimit none{0, 0};
+    CHECK(setrlimit(RLIMIT_MEMLOCK, &none) == 0);
+    echo_sizes(host, {0, 100, 1400}, open(request(host.interface())));
+  });
 }
 
 static void start__wrong_arguments_print_nothing(void **) {
@@ -281,6 +299,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(start__leaves_the_process_as_it_was),
     cmocka_unit_test(start__leaves_the_interface_as_it_was),
     cmocka_unit_test(start__without_a_capability_names_it),
+    cmocka_unit_test(start__of_an_interface_needs_one_capability),
     cmocka_unit_test(start__wrong_arguments_print_nothing),
     cmocka_unit_test(start__that_fails_leaves_no_files),
     cmocka_unit_test(start__other_threads_go_on_printing),

@@ -8,6 +8,7 @@ unit_link_ethdev_sources = \
 	fabtests/unit/link_ethdev/hosts.cpp \
 	fabtests/unit/link_ethdev/hosts.h \
 	fabtests/unit/link_ethdev/ingress_drop.cpp \
+	fabtests/unit/link_ethdev/joined.cpp \
 	fabtests/unit/link_ethdev/memif.cpp \
 	fabtests/unit/link_ethdev/no_memory.cpp \
 	fabtests/unit/link_ethdev/queue_plan.cpp \

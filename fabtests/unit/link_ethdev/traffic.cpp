@@ -28,7 +28,7 @@ static void traffic__every_size_arrives_intact(void **) {
     auto device = open(request(host.interface()));
     CHECK(device->info().mtu == 1500);
     CHECK(device->info().address.address == host.ip());
-    CHECK(device->info().driver == "net_af_packet");
+    CHECK(device->info().driver == "af_packet");
     std::vector<std::size_t> sizes;
     for (std::size_t n = 0; n < 70; ++n)
       sizes.push_back(n);
@@ -38,6 +38,19 @@ static void traffic__every_size_arrives_intact(void **) {
       sizes.push_back(host.max_datagram(1500) - less);
     echo_sizes(host, sizes, device);
   });
+}
+
+// Each can be the other's peer.
+static void traffic__through_dpdks_driver(void **) {
+  for (const bool both : {true, false})
+    run_each({}, [both](Host &host) {
+      const std::string name = host.interface();
+      const bool dpdk = both || host.rank() == 0;
+      auto device =
+          open(dpdk ? request("net_af_packet0,iface=" + name, host.setting()) : request(name));
+      CHECK(device->info().driver == (dpdk ? "net_af_packet" : "af_packet"));
+      echo_sizes(host, {0, 8, 1000, host.max_datagram(1500)}, device);
+    });
 }
 
 static void traffic__jumbo_frames_where_the_interface_has_them(void **) {
@@ -446,6 +459,7 @@ static void wait__another_ports_poll_wakes(void **) {
 
 static const CMUnitTest cases[] = {
     cmocka_unit_test(traffic__every_size_arrives_intact),
+    cmocka_unit_test(traffic__through_dpdks_driver),
     cmocka_unit_test(traffic__jumbo_frames_where_the_interface_has_them),
     cmocka_unit_test(traffic__mtu_setting_limits_datagrams),
     cmocka_unit_test(traffic__bursts_arrive_whole_and_in_order),

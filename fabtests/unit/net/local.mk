@@ -9,6 +9,7 @@ unit_net_sources = \
 	fabtests/unit/net/groups.cpp \
 	fabtests/unit/net/ip.cpp \
 	fabtests/unit/net/ipv4.cpp \
+	fabtests/unit/net/joined.cpp \
 	fabtests/unit/net/kernel_interface.cpp \
 	fabtests/unit/net/libibverbs.cpp \
 	fabtests/unit/net/mac.cpp \

@@ -46,14 +46,15 @@ struct Sink final : AckSink {
 
 // Two sides with an established session, at a packet number just before the wrap.
 struct Pair {
-  explicit Pair(bool lossless = false)
-      : a(1, 1, numbers(), 1472, lossless), b(2, 2, numbers(), 1472, lossless) {
+  explicit Pair(bool lossless = false, bool takes_joined = false)
+      : a(1, 1, numbers(takes_joined), 1472, lossless), b(2, 2, numbers(), 1472, lossless) {
     connect(a, b, now);
     b.session->ack_sent(now);
     packets.resize(4096);
   }
-  static Params numbers() {
+  static Params numbers(bool takes_joined = false) {
     Params p;
+    p.takes_joined = takes_joined;
     p.first_number = 0xfffffffc;
     return p;
   }
@@ -253,6 +254,41 @@ void room__is_the_congestion_window_less_what_is_under_way(void **) {
   assert_true(p.a.session->room() >= all);
 }
 
+// Where frames are joined: else acks of a few packets would let a few out.
+void room__comes_back_for_a_joined_frame(void **) {
+  for (const bool joined : {false, true}) {
+    Pair p(false, joined);
+    Session &a = *p.a.session;
+    std::vector<PacketNumber> sent;
+    while (a.room() != 0)
+      sent.push_back(p.send());
+    assert_int_equal(sent.size(), Params{}.initial_window);
+    unsigned acked = 0;
+    while (a.room() == 0) {
+      p.b.session->accept(sent[acked++], 0, p.now);
+      p.now += 1us;
+      a.on_ack(p.ack(), false, p.now, p.sink);
+    }
+    assert_true(joined ? a.room() >= sent.size() / 2 : acked == 1);
+    while (a.room() != 0)
+      p.send();
+    const std::uint32_t under_way = static_cast<std::uint32_t>(p.sent) - acked;
+    assert_true(under_way >= sent.size()); // all of the window
+    p.b.session->accept(sent[acked], 0, p.now);
+    a.on_ack(p.ack(), false, p.now, p.sink);
+    assert_true((a.room() == 0) == joined);
+  }
+}
+
+void room__of_a_window_that_was_not_full_is_what_is_free(void **) {
+  Pair p(false, true);
+  Session &a = *p.a.session;
+  for (std::uint32_t left = a.room(); left > 1; --left) {
+    assert_int_equal(a.room(), left);
+    p.send();
+  }
+}
+
 // However much the congestion window allows, not beyond what a SACK bitmap can name.
 void room__ends_where_the_oldest_hole_is_a_window_back(void **) {
   Pair p;
@@ -364,6 +400,8 @@ const CMUnitTest cases[] = {
     cmocka_unit_test(rtt__is_without_the_peers_delay),
     cmocka_unit_test(acked__is_the_first_number_that_is_not),
     cmocka_unit_test(room__is_the_congestion_window_less_what_is_under_way),
+    cmocka_unit_test(room__comes_back_for_a_joined_frame),
+    cmocka_unit_test(room__of_a_window_that_was_not_full_is_what_is_free),
     cmocka_unit_test(room__ends_where_the_oldest_hole_is_a_window_back),
     cmocka_unit_test(ecn__is_echoed_until_an_ack_has_left),
     cmocka_unit_test(take_all__gives_back_what_is_kept_in_order),

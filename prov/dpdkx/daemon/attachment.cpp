@@ -245,6 +245,7 @@ void Attachment::note_session(std::uint32_t number, const std::byte *data, std::
     return malformed("a session without tokens");
   acknowledger_.session(number, wire::Token{session.local}, wire::Token{session.peer});
   port_->set_bulk_port(paths_[number].port_path, session.peer_bulk_port);
+  port_->set_joined(paths_[number].port_path, session.peer_joined == 1);
 }
 
 void Attachment::reply(const std::byte *data, std::uint32_t len) {

@@ -198,6 +198,7 @@ int Daemon::attach(Guest &guest, const link::daemon::Request &request, const lin
   link::daemon::Reply reply = link::daemon::make_reply(0);
   reply.max_datagram = port->traits().max_datagram;
   reply.bulk_port = port->bulk_port();
+  reply.takes_joined = port->traits().takes_joined;
   auto attachment = std::make_unique<Attachment>(
       config_, std::move(segment), std::move(guest.socket), std::move(process), guest.who, request,
       std::move(port), SystemClock::instance().now());

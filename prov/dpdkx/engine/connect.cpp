@@ -322,7 +322,7 @@ void Endpoint::Impl::on_confirm(Attachment &a, const link::RxDatagram &d,
       return;
     c->session.on_confirm(hello, now_);
   }
-  take_bulk_port(*c, hello);
+  note_peers_link(*c, hello);
   after_handshake(*c);
 }
 
@@ -442,14 +442,16 @@ void Endpoint::Impl::on_welcome(Conn &c, std::span<const std::byte> body) {
     return;
   }
   c.session.on_welcome(hello, now_);
-  take_bulk_port(c, hello);
+  note_peers_link(c, hello);
   after_handshake(c);
 }
 
-// The path keeps it. An old hello's is perhaps nobody's any more.
-void Endpoint::Impl::take_bulk_port(const Conn &c, const wire::Hello &hello) {
-  if (c.session.established() && c.session.same_life(hello) && c.path != link::PathId::none)
+// The path keeps that. An old hello's is perhaps nobody's any more.
+void Endpoint::Impl::note_peers_link(const Conn &c, const wire::Hello &hello) {
+  if (c.session.established() && c.session.same_life(hello) && c.path != link::PathId::none) {
     c.port->set_bulk_port(c.path, hello.bulk_port);
+    c.port->set_joined(c.path, (hello.features & wire::feature::joined) != 0);
+  }
 }
 
 // What a packet carries besides its header and an ack block that rides.

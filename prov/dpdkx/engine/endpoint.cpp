@@ -20,6 +20,7 @@ op::Limits limits_of(const Config &c) {
 
 Config with_ports(Config c, const Links &links) {
   c.session.bulk_port = links.device ? links.device->bulk_port() : 0;
+  c.session.takes_joined = links.device && links.device->traits().takes_joined;
   return c;
 }
 

@@ -183,7 +183,7 @@ struct Endpoint::Impl final : op::Outlet, session::AckSink {
   Conn *known_life(wire::Incarnation, const Conn *other_than) const;
   bool join(Conn &alias);
   bool take_path(Conn &, Attachment &, const link::RxDatagram &);
-  static void take_bulk_port(const Conn &, const wire::Hello &);
+  static void note_peers_link(const Conn &, const wire::Hello &);
 
   // --- probe.cpp
   struct Inquiry;

@@ -133,7 +133,9 @@ void Endpoint::Impl::transmit(Conn &c, Packet &packet, link::TxRoom room) {
   h.pn = packet.pn;
   h.flags = packet.flags;
   std::byte *out = room.data + wire::packet_header_size;
-  if (c.in_ack || c.session.ack_wanted())
+  // Full packets are to be of one size where they are joined.
+  const bool full = packet.frames_len + packet.source_len == c.max_frames;
+  if ((c.in_ack || c.session.ack_wanted()) && !(full && config_.session.takes_joined))
     out = put_ack(c, out, riding_ack, h.flags);
   std::memcpy(out, packet.frames, packet.frames_len);
   out += packet.frames_len;

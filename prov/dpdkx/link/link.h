@@ -29,7 +29,8 @@ struct Traits {
   std::uint32_t max_datagram; // largest datagram a path can carry, bytes
   // What nobody has polled yet may have been acknowledged (note_session()): who polls it keeps it.
   bool acknowledges = false;
-  bool tells = false; // tell() and told() work
+  bool tells = false;        // tell() and told() work
+  bool takes_joined = false; // peers may send with set_joined()
 };
 
 // Names a path within its port. Dense small integers; reused after close_path.
@@ -109,6 +110,8 @@ public:
   }
   // The peer's bulk port, for what is committed as bulk from now on; 0: it has none.
   virtual void set_bulk_port(PathId, std::uint16_t) {}
+  // Whether the peer's link takes datagrams that the kernel joins where both are on one host.
+  virtual void set_joined(PathId, bool) {}
   // Where the peer of a path is bound. For `accepted` paths: as far as the link knows.
   virtual Address peer_address(PathId) const = 0;
 

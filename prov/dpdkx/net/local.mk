@@ -17,6 +17,8 @@ net_sources = \
 	prov/dpdkx/net/ip.h \
 	prov/dpdkx/net/ipv4.cpp \
 	prov/dpdkx/net/ipv4.h \
+	prov/dpdkx/net/joined.cpp \
+	prov/dpdkx/net/joined.h \
 	prov/dpdkx/net/kernel_interface.cpp \
 	prov/dpdkx/net/kernel_interface.h \
 	prov/dpdkx/net/kernel_neighbours.cpp \

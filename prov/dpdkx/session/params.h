@@ -22,6 +22,7 @@ struct Params {
   std::uint32_t first_credit = 256;  // units of wire::credit_unit
   wire::KeyDigest key{};
   std::uint16_t bulk_port = 0; // the endpoint's, see wire::Hello
+  bool takes_joined = false;   // ... wire::feature::joined
   // Where packet and message numbers start; by default drawn at random. For tests.
   std::optional<std::uint32_t> first_number;
 };

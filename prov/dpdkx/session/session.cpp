@@ -16,6 +16,7 @@ namespace {
 // Acks are packets too: on a slow device a few of them cost as much as the data. A sender whose
 // window is smaller asks for them.
 constexpr std::uint32_t packets_an_ack = 16;
+constexpr std::uint32_t worth_joining = 16; // more gain little
 // Time for the application to answer: the ack rides then.
 constexpr Duration soon = std::chrono::microseconds(5);
 
@@ -63,7 +64,15 @@ std::uint32_t Session::room() const {
     return allowed;
   const std::uint32_t used = window_->tx.in_network() + window_->tx.lost();
   const std::uint32_t span = window_->tx.span(next_pn_);
-  return used >= allowed || span >= p.window ? 0 : std::min(allowed - used, p.window - span);
+  if (used >= allowed || span >= p.window || (window_->filled && used > resumes_at(allowed)))
+    return 0;
+  return std::min(allowed - used, p.window - span);
+}
+
+// A window that has been full is filled again when so much of it is free that it is worth a joined
+// frame; else acks would bring packets out as they have come in, by ones and twos.
+std::uint32_t Session::resumes_at(std::uint32_t allowed) {
+  return allowed - std::min(allowed / 2, worth_joining);
 }
 
 std::uint8_t Session::ask_for_ack() const {
@@ -90,6 +99,7 @@ bool Session::sent(TxPacket *p, std::uint32_t bytes, Time now) {
   if (w == nullptr || !w->tx.sent(p, pn, now))
     return false;
   w->round.limited |= w->tx.in_network() >= congestion_.window();
+  w->filled |= gate_.params().takes_joined && room() == 0;
   return true;
 }
 
@@ -187,6 +197,9 @@ void Session::on_ack(const wire::AckBlock &a, bool ecn_echo, Time now, AckSink &
     rtt_.add(event.rtt, now);
   }
   congestion_.on_ack(event, rtt_.base(), p, window_->round, now);
+  if (window_->tx.in_network() + window_->tx.lost() <=
+      resumes_at(std::min(congestion_.window(), p.window)))
+    window_->filled = false;
   release_if_idle();
 }
 

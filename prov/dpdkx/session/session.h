@@ -150,6 +150,7 @@ public:
   std::uint64_t resends() const { return resends_; }
 
 private:
+  static std::uint32_t resumes_at(std::uint32_t allowed); // packets in flight, after a full window
   bool asking() const;
   void adopt(const wire::Hello &, Time known_at);
   void limit_datagram(const wire::Hello &);

@@ -189,6 +189,8 @@ Control Session::control(wire::PacketType type) const {
   h.token = local_token_;
   h.attempt = handshake_->attempt();
   h.features = wire::feature::known;
+  if (p.takes_joined && !lossless_)
+    h.features |= wire::feature::joined;
   h.address = gate_.self();
   h.max_datagram = link_max_datagram_;
   h.credit_limit = p.first_credit;

@@ -11,6 +11,7 @@ void WindowState::restart() {
   if (!rx.empty())
     rx = ReceiveWindow{};
   ack = OwedAck{};
+  filled = false;
   asked_at = Time{};
 }
 

@@ -23,7 +23,8 @@ struct WindowState {
   Round round;
   ReceiveWindow rx;
   OwedAck ack;
-  Time asked_at{}; // when a packet that doesn't get through was looked into last
+  bool filled = false; // the window has been, and not enough of it is free again, see room()
+  Time asked_at{};     // when a packet that doesn't get through was looked into last
   WindowState *next_free = nullptr;
 
   void restart(); // as new, memory kept

@@ -24,6 +24,9 @@ inline constexpr std::uint64_t rma = 1;         // frames write, write_request, 
 inline constexpr std::uint64_t atomics = 2;     // frames atomic, status
 inline constexpr std::uint64_t connections = 4; // frames connect to shutdown
 inline constexpr std::uint64_t counters = 8;    // frames add, status
+// Of its link, not of its version: a frame may hold several datagrams, where both ends are at
+// interfaces of one kernel.
+inline constexpr std::uint64_t joined = 16;
 inline constexpr std::uint64_t known = rma | atomics | connections | counters;
 } // namespace feature
 

@@ -48,7 +48,8 @@ struct Reply {
   std::uint32_t count;        // entries, or bytes of text, that follow
   std::uint32_t max_datagram; // attach: of the device
   std::uint16_t bulk_port;    // attach: the rank's; 0: none
-  std::uint16_t zero;
+  std::uint8_t takes_joined;  // attach: 1: as Traits say
+  std::uint8_t zero;
   char text[196]; // what is wrong
 };
 static_assert(sizeof(Reply) == 224);

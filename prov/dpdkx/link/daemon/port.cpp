@@ -77,11 +77,19 @@ void DaemonPort::set_bulk_port(PathId id, std::uint16_t port) {
     tell_session(id);
 }
 
+void DaemonPort::set_joined(PathId id, bool joined) {
+  if (inherited() || path(id).session.peer_joined == std::uint8_t{joined})
+    return;
+  path(id).session.peer_joined = joined;
+  if (path(id).session.local != 0)
+    tell_session(id);
+}
+
 void DaemonPort::tell_session(PathId id) {
   try {
     notify(RecordKind::session, id);
   } catch (const std::bad_alloc &) {
-    // It won't acknowledge for this session, nor use a bulk port: it needn't.
+    // It won't acknowledge for this session, nor use a bulk port or join: it needn't.
   }
 }
 

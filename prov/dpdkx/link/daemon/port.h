@@ -34,6 +34,7 @@ public:
   int open_path(const Address &peer, PathId &) override;
   void close_path(PathId) override;
   void set_bulk_port(PathId, std::uint16_t) override;
+  void set_joined(PathId, bool) override;
   Address peer_address(PathId id) const override { return path(id).peer; }
 
   TxRoom reserve(PathId, std::uint32_t len) override;

@@ -75,6 +75,7 @@ int DaemonPort::start(std::string &error) {
   }
   traits_.max_datagram = reply.max_datagram;
   bulk_port_ = reply.bulk_port;
+  traits_.takes_joined = reply.takes_joined == 1;
   adopt_next();
   return 0;
 }

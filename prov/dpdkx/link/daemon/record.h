@@ -45,7 +45,8 @@ static_assert(sizeof(WireOrigin) == 24);
 struct SessionOfPath {
   std::uint64_t local, peer;    // the rank's, and its peer's
   std::uint16_t peer_bulk_port; // 0: none
-  std::uint16_t zero[3];
+  std::uint8_t peer_joined;     // 1: Port::set_joined()
+  std::uint8_t zero[5];
 };
 
 struct WireEvent {

@@ -20,7 +20,7 @@ constexpr Duration idle_tick = std::chrono::milliseconds(10);
 } // namespace
 
 EthdevDevice::~EthdevDevice() {
-  if (nic_.needs_farewell() && usable() && nic_.link_is_up())
+  if (nic_ && nic_->needs_farewell() && usable() && nic_->link_is_up())
     say_farewell();
 }
 
@@ -37,7 +37,7 @@ int EthdevDevice::open(std::string &error) {
   info_.address = description_.address;
   info_.mtu = description_.mtu;
   info_.bits_per_second = description_.speed_mbps * 1000000;
-  if (int rc = nic_.open(request_, options_, description_, info_, error))
+  if (int rc = Nic::open(request_, options_, description_, info_, nic_, error))
     return rc;
   open_queues();
   // The kernel does for its addresses, unless af_xdp keeps the questions from it.
@@ -53,9 +53,9 @@ int EthdevDevice::open(std::string &error) {
 }
 
 void EthdevDevice::open_queues() {
-  const QueuePlan &plan = nic_.queues();
-  steering_.emplace(nic_.rules(), plan.pool, plan.rules);
-  rota_.open(nic_.rule_queues_are_apart() ? plan.pool : plan.total(), plan.total());
+  const QueuePlan &plan = nic_->queues();
+  steering_.emplace(nic_->rules(), plan.pool, plan.rules);
+  rota_.open(nic_->rule_queues_are_apart() ? plan.pool : plan.total(), plan.total());
   taken_.resize(plan.total());
   info_.steering = to_string(plan);
   log(LogLevel::info, [&] {
@@ -63,7 +63,7 @@ void EthdevDevice::open_queues() {
     if (plan.pool < options_.rx_queues || plan.rules < options_.rule_queues)
       text += "; it can't do what was asked for, " + std::to_string(options_.rx_queues) + " + " +
               std::to_string(options_.rule_queues) + " queues";
-    return text + (nic_.rule_queues_are_apart() ? "" : "; it spreads all over all of them");
+    return text + (nic_->rule_queues_are_apart() ? "" : "; it spreads all over all of them");
   });
 }
 
@@ -221,7 +221,7 @@ void EthdevDevice::look_at_queues_in_use() {
 // that isn't ours comes in, or would wake a sleeper.
 void EthdevDevice::start_filter() {
   filtering_ = true;
-  nic_.tap().filter(local_.ip, open_ports_, !groups_.empty());
+  nic_->tap().filter(local_.ip, open_ports_, !groups_.empty());
 }
 
 // --- groups ---
@@ -237,7 +237,7 @@ int EthdevDevice::join(EthdevPort &port, const Address &group) {
   if (kernel_joins())
     return 0;
   if (first)
-    nic_.take_all_groups();
+    nic_->take_all_groups();
   report(net::Ip::of(group), true);
   return 0;
 }
@@ -266,7 +266,7 @@ void EthdevDevice::loop_back(const EthdevPort &from, const rte_mbuf *frame, cons
                              std::uint16_t payload) {
   std::lock_guard lock(receive_lock_);
   groups_.members(group, [&](EthdevPort &member) {
-    auto *copy = &member == &from ? nullptr : rte_pktmbuf_copy(frame, nic_.pool(), 0, UINT32_MAX);
+    auto *copy = &member == &from ? nullptr : rte_pktmbuf_copy(frame, nic_->pool(), 0, UINT32_MAX);
     if (copy == nullptr)
       return;
     strip(copy, payload);
@@ -309,7 +309,7 @@ void EthdevDevice::collect(unsigned max) {
 unsigned EthdevDevice::take(std::uint16_t queue, unsigned max, EthdevPort *poller, rte_mbuf **out,
                             unsigned &n) {
   rte_mbuf *packets[Nic::burst];
-  const unsigned received = nic_.receive(queue, packets, max);
+  const unsigned received = nic_->receive(queue, packets, max);
   for (unsigned i = 0; i < received; ++i)
     dispatch(packets[i], poller, out, n);
   taken_[queue] += received;
@@ -363,7 +363,7 @@ void EthdevDevice::dispatch_to_group(rte_mbuf *packet, EthdevPort *poller, rte_m
   };
   groups_.members(parsed_.group.with_port(parsed_.port), [&](EthdevPort &member) {
     if (EthdevPort *before = std::exchange(last, &member))
-      if (auto *copy = rte_pktmbuf_copy(packet, nic_.pool(), 0, UINT32_MAX))
+      if (auto *copy = rte_pktmbuf_copy(packet, nic_->pool(), 0, UINT32_MAX))
         give(copy, *before);
   });
   if (last == nullptr)
@@ -440,7 +440,7 @@ unsigned EthdevDevice::transmit(rte_mbuf **packets, unsigned n) {
   std::lock_guard lock(transmit_lock_);
   unsigned sent = 0;
   while (usable() && sent < n) {
-    auto now = nic_.transmit(packets + sent, n - sent);
+    auto now = nic_->transmit(packets + sent, n - sent);
     if (now == 0)
       break;
     sent += now;
@@ -449,7 +449,7 @@ unsigned EthdevDevice::transmit(rte_mbuf **packets, unsigned n) {
 }
 
 template <class Write> void EthdevDevice::send_control(Write &&write) {
-  auto *packet = rte_pktmbuf_alloc(nic_.pool());
+  auto *packet = rte_pktmbuf_alloc(nic_->pool());
   if (packet == nullptr)
     return;
   std::uint32_t size = write(rte_pktmbuf_mtod(packet, std::byte *));
@@ -475,7 +475,7 @@ void EthdevDevice::run_tick(Time now) {
         [&](std::byte *at) { return net::write_question(at, local_, request.to, request.ip); });
   {
     std::lock_guard transmitting(transmit_lock_);
-    nic_.reclaim();
+    nic_->reclaim();
   }
   next_tick_ = std::min(neighbours_->next_tick(), now + idle_tick).time_since_epoch().count();
 }
@@ -528,7 +528,7 @@ void EthdevDevice::say_farewell() {
   }
   while (!parted_ && clock.now() < end) {
     rte_mbuf *packets[Nic::burst];
-    auto n = nic_.receive(0, packets, Nic::burst);
+    auto n = nic_->receive(0, packets, Nic::burst);
     for (unsigned i = 0; i < n; ++i) {
       net::ReceivedFrame frame;
       const auto *data = rte_pktmbuf_mtod(packets[i], const std::byte *);
@@ -542,7 +542,7 @@ void EthdevDevice::say_farewell() {
 }
 
 void EthdevDevice::handle_farewell(const net::Farewell &farewell) {
-  if (!nic_.needs_farewell())
+  if (!nic_->needs_farewell())
     return;
   std::lock_guard transmitting(transmit_lock_); // whoever is transmitting ends first
   if (!farewell.answer)
@@ -552,39 +552,39 @@ void EthdevDevice::handle_farewell(const net::Farewell &farewell) {
 }
 
 void EthdevDevice::send_farewell(const net::Farewell &farewell) {
-  auto *packet = rte_pktmbuf_alloc(nic_.pool());
+  auto *packet = rte_pktmbuf_alloc(nic_->pool());
   if (packet == nullptr)
     return;
   auto size = net::write_farewell(rte_pktmbuf_mtod(packet, std::byte *), local_, farewell);
   packet->data_len = static_cast<std::uint16_t>(size);
   packet->pkt_len = size;
-  if (nic_.transmit(&packet, 1) == 0)
+  if (nic_->transmit(&packet, 1) == 0)
     rte_pktmbuf_free(packet);
 }
 
 bool EthdevDevice::is_ready(Time now) {
-  if (!nic_.started()) {
-    if (!nic_.try_start())
+  if (!nic_->started()) {
+    if (!nic_->try_start())
       return false;
     started_at_ = Time{};
   }
   if (started_at_ == Time{})
     started_at_ = now;
-  if (nic_.needs_farewell())
+  if (nic_->needs_farewell())
     watch_link(now);
-  return nic_.started();
+  return nic_->started();
 }
 
 void EthdevDevice::watch_link(Time now) {
-  bool up = nic_.link_is_up();
+  bool up = nic_->link_is_up();
   // The driver has let go of the other end's memory, and has got the next one's.
   if (up && saw_link_down_)
     parted_ = false;
   saw_link_down_ = !up || (saw_link_down_ && parted_);
   // A server that isn't quite there yet has refused us, or it has gone: the driver won't try again.
-  if (!up && nic_.is_client() && now - started_at_ > reconnect_after) {
+  if (!up && nic_->is_client() && now - started_at_ > reconnect_after) {
     std::lock_guard transmitting(transmit_lock_);
-    nic_.stop();
+    nic_->stop();
   }
 }
 
@@ -607,7 +607,7 @@ std::vector<DeviceQueue> EthdevDevice::queues() const {
   std::lock_guard lock(receive_lock_);
   std::vector<DeviceQueue> all(taken_.size());
   for (std::uint32_t i = 0; i < all.size(); ++i)
-    all[i] = {i, {}, i < nic_.queues().pool, taken_[i]};
+    all[i] = {i, {}, i < nic_->queues().pool, taken_[i]};
   for (const std::uint16_t number : open_ports_)
     if (const EthdevPort *port = find_port(number); port->queue_ < all.size())
       all[port->queue_].owner = port->address();
@@ -615,7 +615,12 @@ std::vector<DeviceQueue> EthdevDevice::queues() const {
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> EthdevDevice::statistics() const {
-  auto all = nic_.statistics();
+  std::vector<std::pair<std::string, std::uint64_t>> all;
+  {
+    std::lock_guard receiving(receive_lock_);
+    std::lock_guard transmitting(transmit_lock_);
+    all = nic_->statistics();
+  }
   {
     std::lock_guard lock(steering_lock_);
     const Steering::Counters c = steering_->counters();

@@ -51,7 +51,7 @@ public:
   // For ports.
   const net::LocalSide &local() const { return local_; }
   const DeviceOptions &options() const { return options_; }
-  Nic &nic() { return nic_; }
+  Nic &nic() { return *nic_; }
   bool kernel_has_address() const { return description_.kernel_has_address; }
 
   // Takes frames from the device, unless they are collected; up to `max` that are `port`'s go to
@@ -113,7 +113,7 @@ private:
   void handle_unreachable(const net::Unreachable &);
   void handle_farewell(const net::Farewell &);
   [[gnu::cold]] void run_tick(Time now);
-  bool usable() const { return nic_.started() && !parted_.load(std::memory_order_relaxed); }
+  bool usable() const { return nic_->started() && !parted_.load(std::memory_order_relaxed); }
   [[gnu::cold]] bool is_ready(Time now);
   void watch_link(Time now);
   void say_farewell();
@@ -131,7 +131,7 @@ private:
   DeviceInfo info_;
   net::LocalSide local_;
   bool answers_ = false; // who asks for our address
-  Nic nic_;
+  std::unique_ptr<Nic> nic_;
 
   mutable std::mutex steering_lock_;
   std::optional<Steering> steering_; // of the NIC's rules
@@ -156,7 +156,7 @@ private:
   std::atomic<bool> parted_{false}; // the other end is closing: hands off until it is back
   std::atomic<Time::rep> next_tick_{Time::min().time_since_epoch().count()};
 
-  BurstLock transmit_lock_;
+  mutable BurstLock transmit_lock_;
   const bool collected_;
 };
 

@@ -3,6 +3,8 @@ link_ethdev_sources = \
 	prov/dpdkx/link/ethdev/claim.h \
 	prov/dpdkx/link/ethdev/device.cpp \
 	prov/dpdkx/link/ethdev/device.h \
+	prov/dpdkx/link/ethdev/dpdk_nic.cpp \
+	prov/dpdkx/link/ethdev/dpdk_nic.h \
 	prov/dpdkx/link/ethdev/eal.cpp \
 	prov/dpdkx/link/ethdev/eal.h \
 	prov/dpdkx/link/ethdev/flow_rules.h \
@@ -17,6 +19,12 @@ link_ethdev_sources = \
 	prov/dpdkx/link/ethdev/module.h \
 	prov/dpdkx/link/ethdev/nic.cpp \
 	prov/dpdkx/link/ethdev/nic.h \
+	prov/dpdkx/link/ethdev/packet_nic.cpp \
+	prov/dpdkx/link/ethdev/packet_nic.h \
+	prov/dpdkx/link/ethdev/packet_pool.cpp \
+	prov/dpdkx/link/ethdev/packet_pool.h \
+	prov/dpdkx/link/ethdev/packet_socket.cpp \
+	prov/dpdkx/link/ethdev/packet_socket.h \
 	prov/dpdkx/link/ethdev/peer_index.h \
 	prov/dpdkx/link/ethdev/port.cpp \
 	prov/dpdkx/link/ethdev/port.h \

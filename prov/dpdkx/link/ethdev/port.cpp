@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <rte_ip.h>
+#include <rte_udp.h>
 
 namespace dpdkx::link {
 
@@ -24,7 +25,8 @@ EthdevPort::EthdevPort(std::shared_ptr<EthdevDevice> device, const Address &addr
              .ordered = false,
              .checksum = true,
              .can_pull = false,
-             .max_datagram = device_->info().mtu - device_->local().ip_udp()};
+             .max_datagram = device_->info().mtu - device_->local().ip_udp(),
+             .takes_joined = device_->nic().joins()};
 }
 
 EthdevPort::~EthdevPort() {
@@ -152,6 +154,10 @@ void EthdevPort::close_path(PathId id) {
 
 void EthdevPort::set_bulk_port(PathId id, std::uint16_t port) { path(id).bulk_port = port; }
 
+void EthdevPort::set_joined(PathId id, bool joined) {
+  path(id).joined = joined && traits_.takes_joined;
+}
+
 Address EthdevPort::peer_address(PathId id) const { return path(id).ip.with_port(path(id).port); }
 
 unsigned EthdevPort::poll_events(PathEvent *out, unsigned max, Time now) {
@@ -195,7 +201,7 @@ rte_mbuf *EthdevPort::take_packet() {
   }
   auto *packet = spare_[--spare_count_];
   rte_pktmbuf_reset(packet);
-  packet->data_off = Nic::payload_offset;
+  packet->data_off = PacketPool::payload_offset;
   return packet;
 }
 
@@ -219,6 +225,8 @@ void EthdevPort::commit(PathId id, const TxRoom &room, std::uint32_t len) {
     to.neighbour->note_used();
     const auto port = room.bulk && to.bulk_port != 0 ? to.bulk_port : to.port;
     finish(packet, to.neighbour->mac(), to.ip, port, len);
+    if (to.joined)
+      packet->ol_flags |= RTE_MBUF_F_TX_UDP_SEG;
   } else {
     finish(packet, net::group_mac(to.ip), to.ip, to.port, len);
     device_->loop_back(*this, packet, peer_address(id), static_cast<std::uint16_t>(len));
@@ -226,6 +234,8 @@ void EthdevPort::commit(PathId id, const TxRoom &room, std::uint32_t len) {
   pending_[pending_count_++] = packet;
   ++counters_.tx_datagrams;
   counters_.tx_bytes += len;
+  if (to.joined && pending_count_ % worth_joining == 0)
+    flush(); // the receiver can begin with them
 }
 
 void EthdevPort::finish(rte_mbuf *packet, const net::Mac &to, const net::Ip &ip, std::uint16_t port,

@@ -31,6 +31,7 @@ public:
   int join(const Address &group, bool receives, PathId &) override;
   void close_path(PathId) override;
   void set_bulk_port(PathId, std::uint16_t) override;
+  void set_joined(PathId, bool) override;
   Address peer_address(PathId) const override;
 
   TxRoom reserve(PathId, std::uint32_t len) override;
@@ -61,13 +62,16 @@ private:
     net::Ip ip;
     std::uint16_t port = 0;
     PathState state = PathState::closed;
-    bool member = false;                 // of the group that ip is
+    bool member : 1 = false;             // of the group that ip is
+    bool joined : 1 = false;             // the peer takes joined datagrams
     std::uint16_t bulk_port = 0;         // the peer's
     net::Neighbour *neighbour = nullptr; // null, while not closed: ip is a group
   };
 
   // Packets that wait to be sent. More than this: reserve() has no room.
   static constexpr unsigned max_pending = 64;
+  // Of these, how many are worth a call of their own; more gain little.
+  static constexpr unsigned worth_joining = 16;
   // Packets kept at hand, so that most sends and receives don't touch the pool.
   static constexpr unsigned max_spare = 64;
 
