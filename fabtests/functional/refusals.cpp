@@ -139,6 +139,28 @@ CASE(arguments, .ranks = 1) {
          [&] { return fi_sendmsg(e.ep(), &msg, FI_TRIGGER); });
 }
 
+CASE(what_comes_too_late_or_too_early, .ranks = 1) {
+  const endpoint e(logged({}));
+  const bytes name = e.name();
+  expect(-FI_EOPBADSTATE, {"enabled already"}, [&] { return fi_enable(e.ep()); });
+  expect(-FI_EOPBADSTATE, {"fi_setname", "before fi_getname and fi_enable"}, [&] {
+    return fi_setname(&e.ep()->fid, const_cast<std::byte *>(name.data()), name.size());
+  });
+  expect(-FI_EBUSY, {"fi_close", "the domain has", "open"},
+         [&] { return fi_close(&e.domain()->fid); });
+  expect(-FI_EBUSY, {"fi_close", "the fabric has", "open"},
+         [&] { return fi_close(&e.fabric()->fid); });
+}
+
+CASE(addresses_that_are_none, .ranks = 1) {
+  const endpoint e(logged({}));
+  const std::array<std::byte, 64> zeros{};
+  fi_addr_t index = 0;
+  expect(0, {"1 of 1 addresses not inserted", "number 0 (not of the format of addr_format)"},
+         [&] { return fi_av_insert(e.av(), zeros.data(), 1, &index, 0, nullptr); });
+  CHECK_EQ(index, FI_ADDR_NOTAVAIL);
+}
+
 CASE(flags_of_datagrams, .ranks = 1) {
   endpoint e(logged({.type = FI_EP_DGRAM, .caps = FI_MSG, .order = 0}));
   e.meet(t);

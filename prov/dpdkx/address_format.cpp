@@ -77,12 +77,19 @@ int read_address(std::uint32_t format, const void *from, std::size_t len, Addres
   return 0;
 }
 
+int refuse_address(const char *what, std::uint32_t format) {
+  char name[64];
+  fi_tostr_r(name, sizeof name, &format, FI_TYPE_ADDR_FORMAT);
+  FI_WARN(&provider, FI_LOG_EP_CTRL, "%s: not a whole address of the format of its fi_info, %s\n",
+          what, name);
+  return -FI_EINVAL;
+}
+
 int read_source(const fi_info &info, Address &source) {
   if (!info.src_addr ||
       read_address(info.addr_format, info.src_addr, info.src_addrlen, source) == 0)
     return 0;
-  FI_WARN(&provider, FI_LOG_EP_CTRL, "the source address is not in the format it should have\n");
-  return -FI_EINVAL;
+  return refuse_address("the source address (src_addr, src_addrlen)", info.addr_format);
 }
 
 AddressBytes write_address(std::uint32_t format, const Address &address) {

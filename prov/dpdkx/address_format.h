@@ -28,6 +28,9 @@ util_ext::SockAddr to_sockaddr(const Address &);
 // 0, or -FI_EINVAL: no address in that format. Texts may need a name server.
 int read_address(std::uint32_t format, const void *from, std::size_t len, Address &);
 
+// Tells that `what` is none of the format: -FI_EINVAL.
+int refuse_address(const char *what, std::uint32_t format);
+
 // The source address of an info, if it has one; else `source` stays. 0, or -FI_EINVAL, which has
 // been told.
 int read_source(const fi_info &, Address &source);

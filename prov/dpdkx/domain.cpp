@@ -171,8 +171,12 @@ int Domain::open(Fabric &fabric, const fi_info *info, fid_domain **out, void *co
 
 int Domain::close(struct fid *f) {
   Domain &self = from(f);
-  if (self.in_use())
+  if (self.in_use()) {
+    FI_WARN(&self.provider(), FI_LOG_DOMAIN,
+            "fi_close: the domain has endpoints, queues, counters, address vectors or memory "
+            "regions that are open\n");
     return -FI_EBUSY;
+  }
   if (!self.inherited()) // else what it has is the parent's, its device above all
     delete &self;
   return 0;

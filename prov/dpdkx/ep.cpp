@@ -419,8 +419,10 @@ int Endpoint::check_bindings() const {
 // ---- the engine
 
 int Endpoint::enable() {
-  if (engine_)
+  if (engine_) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "enable: the endpoint is enabled already\n");
     return -FI_EOPBADSTATE;
+  }
   if (const int rc = check_bindings())
     return rc;
   if (const int rc = open_links())

@@ -67,11 +67,16 @@ fi_ops_cm multicast_cm_ops = [] {
 }();
 
 int Endpoint::set_name(const void *address, std::size_t len) {
-  if (linked_ || (connection_ && connection_->own_name()))
-    return -FI_EOPBADSTATE; // peers may know the name already
+  if (linked_ || (connection_ && connection_->own_name())) {
+    FI_WARN(
+        &provider, FI_LOG_EP_CTRL,
+        "fi_setname: peers may know the endpoint's name already; allowed: before fi_getname and "
+        "fi_enable\n");
+    return -FI_EOPBADSTATE;
+  }
   Address source;
   if (!address || read_address(format_, address, len, source) != 0)
-    return -FI_EINVAL;
+    return refuse_address("fi_setname: the address", format_);
   source_ = source;
   return 0;
 }

@@ -19,11 +19,8 @@ int EpConnection::open(Fabric &fabric, const fi_info &info, Origin &out) {
   std::unique_ptr<EpConnection> own(new EpConnection);
   if (info.dest_addr) {
     Address peer;
-    if (read_address(info.addr_format, info.dest_addr, info.dest_addrlen, peer) != 0) {
-      FI_WARN(&provider, FI_LOG_EP_CTRL,
-              "the peer's address is not in the format it should have\n");
-      return -FI_EINVAL;
-    }
+    if (read_address(info.addr_format, info.dest_addr, info.dest_addrlen, peer) != 0)
+      return refuse_address("the peer's address (dest_addr, dest_addrlen)", info.addr_format);
     own->peer = peer;
   }
   if (info.handle) {
@@ -121,11 +118,8 @@ int Endpoint::connect(EndpointHandle &handle, const void *addr, const void *data
   }
   std::optional<Address> peer = connection_->peer;
   if (Address given; addr) {
-    if (read_address(format_, addr, SIZE_MAX, given) != 0) {
-      FI_WARN(&provider, FI_LOG_EP_CTRL,
-              "connect: the address is not in the format it should have\n");
-      return -FI_EINVAL;
-    }
+    if (read_address(format_, addr, SIZE_MAX, given) != 0)
+      return refuse_address("fi_connect: the address", format_);
     peer = given;
   }
   if (!peer || peer->is_any() || peer->port == 0) {

@@ -84,8 +84,12 @@ int Fabric::open(const fi_fabric_attr &attr, fid_fabric **out, void *context) {
 
 int Fabric::close(struct fid *f) {
   Fabric &self = from(f);
-  if (self.in_use())
+  if (self.in_use()) {
+    FI_WARN(&self.provider(), FI_LOG_FABRIC,
+            "fi_close: the fabric has domains, passive endpoints, event queues or wait sets that "
+            "are open\n");
     return -FI_EBUSY;
+  }
   delete &self;
   return 0;
 }

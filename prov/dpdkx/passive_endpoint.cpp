@@ -217,11 +217,15 @@ int PassiveEndpoint::open_place() {
 }
 
 int PassiveEndpoint::set_name(const void *address, std::size_t len) {
-  if (placed_)
-    return -FI_EOPBADSTATE; // others may know the name already
+  if (placed_) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "fi_setname: others may know the name already; allowed: before fi_getname and "
+            "fi_listen\n");
+    return -FI_EOPBADSTATE;
+  }
   Address source;
   if (!address || read_address(info_->addr_format, address, len, source) != 0)
-    return -FI_EINVAL;
+    return refuse_address("fi_setname: the address", info_->addr_format);
   source_ = source;
   return 0;
 }
@@ -253,8 +257,10 @@ int PassiveEndpoint::give_place(Listener::Place &place, bool &placed) {
 // ---- requests
 
 int PassiveEndpoint::set_backlog(int requests) {
-  if (listener_)
+  if (listener_) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "FI_BACKLOG: allowed before fi_listen\n");
     return -FI_EOPBADSTATE;
+  }
   if (requests < 1) {
     FI_WARN(&provider, FI_LOG_EP_CTRL, "FI_BACKLOG: %d requests; allowed: 1 or more\n", requests);
     return -FI_EINVAL;
@@ -264,8 +270,10 @@ int PassiveEndpoint::set_backlog(int requests) {
 }
 
 int PassiveEndpoint::listen() {
-  if (listener_)
+  if (listener_) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL, "fi_listen: the endpoint listens already\n");
     return -FI_EOPBADSTATE;
+  }
   if (!eq_) {
     FI_WARN(&provider, FI_LOG_EP_CTRL, "listen: no event queue is bound\n");
     return -FI_ENOEQ;

@@ -111,8 +111,11 @@ int SharedRx::open(Domain &domain, const fi_rx_attr *given, fid_ep **out, void *
 }
 
 int SharedRx::close() {
-  if (in_use())
+  if (in_use()) {
+    FI_WARN(&provider, FI_LOG_EP_CTRL,
+            "fi_close: endpoints are bound to the shared receive context\n");
     return -FI_EBUSY;
+  }
   delete this;
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <climits>
 #include <cstring>
+#include <optional>
 #include <string>
 
 namespace util_ext {
@@ -114,22 +115,21 @@ public:
   // The next address; `rc` says that it is none.
   void put(int rc, const SockAddr &a) {
     fi_addr_t index = FI_ADDR_NOTAVAIL;
-    if (rc == 0)
+    const bool valid = rc == 0;
+    if (valid)
       rc = guard([&] { return av_.add(a, user_ids_ ? user_ids_ + done_ : nullptr, index); });
     if (addrs_)
       addrs_[done_] = index;
     if (sync_errors_)
       sync_errors_[done_] = -rc;
     if (rc != 0)
-      fail(rc);
+      fail(rc, valid ? std::optional(a) : std::nullopt);
     ++done_;
   }
 
   int result() {
     if (failed_ != 0)
-      FI_WARN(&av_.domain_->provider(), FI_LOG_AV,
-              "%zu of %zu addresses not inserted; the first is number %zu: %s\n", failed_, done_,
-              first_failed_, fi_strerror(-first_error_));
+      tell();
     const std::size_t good = done_ - failed_;
     if (!av_.events_)
       return static_cast<int>(good);
@@ -138,9 +138,20 @@ public:
   }
 
 private:
-  void fail(int rc) {
+  void tell() const noexcept {
+    std::string which;
+    (void)guard([&] {
+      which = first_address_ ? to_text(*first_address_) : "not of the format of addr_format";
+      return 0;
+    });
+    FI_WARN(&av_.domain_->provider(), FI_LOG_AV,
+            "%zu of %zu addresses not inserted; the first is number %zu (%s): %s\n", failed_, done_,
+            first_failed_, which.c_str(), fi_strerror(-first_error_));
+  }
+  void fail(int rc, const std::optional<SockAddr> &address) {
     if (failed_++ == 0) {
       first_failed_ = done_;
+      first_address_ = address;
       first_error_ = rc;
     }
     if (av_.events_) {
@@ -160,6 +171,7 @@ private:
   const fi_addr_t *const user_ids_; // in the array that takes the indices
   std::size_t done_ = 0, failed_ = 0, first_failed_ = 0;
   int first_error_ = 0;
+  std::optional<SockAddr> first_address_; // none: not in the domain's format
 };
 
 int Av::Insertion::check(Av &av, std::uint64_t flags, const fi_addr_t *addrs, void *context) {

@@ -274,10 +274,15 @@ static void check__a_driver_that_may_be_none(void **) {
 
 static void check__privileges(void **) {
   const Host host;
-  host.privileges("0000000000002000", "unlimited"); // CAP_NET_RAW
-  expect_only(host.run({{"device", "eth9"}}), Verdict::missing, "eth9",
-              {"this process lacks CAP_NET_ADMIN"}, {"root", "AmbientCapabilities=CAP_NET_ADMIN"});
+  host.privileges("0000000000002000", "65536"); // CAP_NET_RAW
+  expect_fine(host.run({{"device", "eth9"}}));
+  host.privileges("0000000000002000", "unlimited");
+  expect_only(host.run({{"device", "eth9,qdisc_bypass=0"}}), Verdict::missing,
+              "eth9,qdisc_bypass=0", {"this process lacks CAP_NET_ADMIN"},
+              {"root", "AmbientCapabilities=CAP_NET_ADMIN"});
   host.privileges("0000000000000000", "unlimited");
+  expect_only(host.run({{"device", "eth9"}}), Verdict::missing, "eth9",
+              {"this process lacks CAP_NET_RAW"}, {"root", "AmbientCapabilities=CAP_NET_RAW"});
   expect_only(host.run({{"device", "xdp:eth9"}}), Verdict::missing, "xdp:eth9",
               {"lacks CAP_NET_RAW, CAP_NET_ADMIN, CAP_SYS_ADMIN"},
               {"AmbientCapabilities=CAP_NET_RAW CAP_NET_ADMIN CAP_SYS_ADMIN"}); // systemd's list
@@ -291,11 +296,12 @@ static void check__privileges(void **) {
 
 static void check__memory_that_may_be_locked(void **) {
   const Host host;
+  const char *const by_dpdk = "eth9,qdisc_bypass=0";
   host.privileges("0000000000003000", "65536"); // CAP_NET_ADMIN, CAP_NET_RAW
-  expect_only(host.run({{"device", "eth9"}}), Verdict::missing, "eth9", {"64KiB", "locked"},
+  expect_only(host.run({{"device", by_dpdk}}), Verdict::missing, by_dpdk, {"64KiB", "locked"},
               {"ulimit -l unlimited", "LimitMEMLOCK=infinity"});
   host.privileges("0000000000007000", "65536"); // CAP_IPC_LOCK
-  expect_fine(host.run({{"device", "eth9"}}));
+  expect_fine(host.run({{"device", by_dpdk}}));
 }
 
 static void check__the_node_of_device_and_processor(void **) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <netinet/in.h>
+#include <set>
 
 using namespace lab;
 
@@ -56,6 +57,61 @@ void more__to_two_peers(void **) {
     for (const unsigned i : {1, 3, 5})
       assert_true(c.receive(10).holds(pattern(10, i)));
   }
+}
+
+// What is joined must be of one size: acks ride elsewhere.
+void joined__full_packets_are_of_one_size(void **) {
+  for (const bool joined : {false, true}) {
+    World w;
+    w.options.device.takes_joined = joined;
+    Node &a = w.start(), &b = w.start();
+    w.exchange(0, 1);
+    w.seen.clear();
+    std::vector<Call *> calls;
+    for (unsigned i = 0; i < 20; ++i)
+      for (const unsigned to : {0u, 1u}) {
+        calls.push_back(&(to == 0 ? a : b).receive(20000, {.tag = i}));
+        calls.push_back(&(to == 0 ? b : a).send(to, pattern(20000, i), {.tag = i}));
+      }
+    assert_true(w.run_until([&] { return std::ranges::none_of(calls, &Call::open); }, 1s));
+    std::set<std::size_t> sizes;
+    std::size_t largest = 0, acks = 0;
+    for (const Seen &s : w.seen)
+      largest = std::max(largest, s.bytes.size());
+    for (const Seen &s : w.seen) {
+      acks += s.type == PacketType::data && (s.flags & wire::packet_flag::ack_block) != 0;
+      if (s.type == PacketType::data && s.bytes.size() + wire::AckBlock::fixed_size >= largest)
+        sizes.insert(s.bytes.size());
+    }
+    assert_true(joined ? sizes.size() == 1 : sizes.size() > 1);
+    assert_true(acks != 0);
+  }
+}
+
+// Both ends must know it.
+void joined__only_where_the_peers_link_takes_them(void **) {
+  for (const bool one : {false, true})
+    for (const bool other : {false, true}) {
+      World w;
+      w.options.device.takes_joined = one;
+      Node &a = w.start();
+      w.options.device.takes_joined = other;
+      Node &b = w.start();
+      w.exchange(0, 1);
+      std::size_t from[2] = {}, joined[2] = {};
+      w.device.set_hook([&](const Departure &d) {
+        assert_true(d.from == a.address || d.from == b.address);
+        const unsigned who = d.from == b.address;
+        ++from[who];
+        joined[who] += d.joined;
+        return Verdict{};
+      });
+      w.exchange(0, 1, 5000);
+      w.exchange(1, 0, 5000);
+      // That of the peer is for the path to it.
+      assert_int_equal(joined[0], other ? from[0] : 0);
+      assert_int_equal(joined[1], one ? from[1] : 0);
+    }
 }
 
 // Packets of data that have gone to a bulk port; `frames`: of what types they may be.
@@ -390,6 +446,8 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(small_messages__share_a_packet),
     cmocka_unit_test(more__that_never_comes_holds_nothing_back),
     cmocka_unit_test(more__to_two_peers),
+    cmocka_unit_test(joined__full_packets_are_of_one_size),
+    cmocka_unit_test(joined__only_where_the_peers_link_takes_them),
     cmocka_unit_test(bulk__data_of_a_rendezvous_goes_to_the_bulk_port),
     cmocka_unit_test(bulk__nothing_goes_to_a_peer_without_one),
     cmocka_unit_test(bulk__of_a_life_that_has_ended_is_forgotten),

@@ -146,6 +146,7 @@ static void joined__come_in_by_and_by(void **) {
         const link::RxDatagram &d = datagrams[i];
         CHECK(std::vector(d.data, d.data + d.len) == pattern(1400, n++));
         CHECK(d.path == path && end.port().source(d) == at(host.peer_ip(), number));
+        CHECK(d.intact);
       }
       end.port().release(datagrams, got);
     }

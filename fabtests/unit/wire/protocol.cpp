@@ -408,7 +408,8 @@ void types_and_flags__are_as_written(void **) {
   check_values("Feature bits", {{"rma", feature::rma},
                                 {"atomics", feature::atomics},
                                 {"connections", feature::connections},
-                                {"counters", feature::counters}});
+                                {"counters", feature::counters},
+                                {"joined", feature::joined}});
 }
 
 // Names that the text gives to sizes and bounds.

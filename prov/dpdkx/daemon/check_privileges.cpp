@@ -19,7 +19,7 @@ constexpr Capability net_raw{CAP_NET_RAW, "CAP_NET_RAW"}, net_admin{CAP_NET_ADMI
     ipc_lock{CAP_IPC_LOCK, "CAP_IPC_LOCK"}, sys_admin{CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
     sys_rawio{CAP_SYS_RAWIO, "CAP_SYS_RAWIO"};
 
-constexpr std::uint64_t enough_locked = std::uint64_t{64} << 20; // packets of an af_packet's ring
+constexpr std::uint64_t enough_locked = std::uint64_t{64} << 20; // of net_af_packet's rings
 
 class Privileges {
 public:
@@ -43,7 +43,9 @@ private:
 std::vector<Capability> needed_for(const DeviceConfig &device, const CheckedHost &host) {
   switch (device.request.spec.kind) {
   case net::DeviceKind::af_packet:
-    return {net_raw, net_admin};
+    return link::by_packet_sockets(device.request.spec, device.options)
+               ? std::vector{net_raw}
+               : std::vector{net_raw, net_admin};
   case net::DeviceKind::af_xdp:
     return {net_raw, net_admin, sys_admin};
   case net::DeviceKind::pci: {
@@ -83,7 +85,9 @@ void check_privileges(const Config &config, const CheckedHost &host, Findings &o
                   "run it as root, or systemd's AmbientCapabilities=" + joined(lacks, " "));
     else if (!has.empty())
       out.fine(about, "privileges: " + joined(has, ", "));
-    if (device.request.spec.kind != net::DeviceKind::vdev && mine.locked() < enough_locked)
+    const bool locks = device.request.spec.kind != net::DeviceKind::vdev &&
+                       !link::by_packet_sockets(device.request.spec, device.options);
+    if (locks && mine.locked() < enough_locked)
       out.missing(about, std::to_string(mine.locked() >> 10) + "KiB of memory may be locked",
                   "ulimit -l unlimited, systemd's LimitMEMLOCK=infinity, or CAP_IPC_LOCK");
   }

@@ -13,7 +13,7 @@ namespace dpdkx::engine {
 bool Endpoint::Impl::checksum_fits(Attachment &a, const link::RxDatagram &d,
                                    const wire::PacketHeader &h) {
   if (h.flags & wire::packet_flag::checksummed)
-    return wire::verify({d.data, d.len});
+    return d.intact || wire::verify({d.data, d.len});
   const bool handshake = h.type != wire::PacketType::data && h.type != wire::PacketType::ack &&
                          h.type != wire::PacketType::datagram;
   return !handshake && !(config_.checksum && a.port->traits().checksum);

@@ -53,6 +53,7 @@ struct RxDatagram {
   std::uint32_t len = 0;
   PathId path = PathId::none; // none: from a source that has no path yet
   void *handle = nullptr;     // the link's own
+  bool intact = false;        // it has been in memory only: no checksum is needed
 };
 
 // Where a datagram came from, for as long as one likes.

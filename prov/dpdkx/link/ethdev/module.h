@@ -44,7 +44,7 @@ struct DeviceOptions {
   // A device
   std::uint32_t mtu = 0;            // 0: the interface's, or 1500
   std::uint32_t mbufs = 0;          // 0: enough for the queues
-  std::uint32_t rx_descriptors = 0; // 0: fits the device; of af_packet: frames of the ring
+  std::uint32_t rx_descriptors = 0; // 0: fits the device; of an interface: frames of the ring
   std::uint32_t tx_descriptors = 0;
   // Receive queues that share all traffic, and more for rules, by which endpoints get one of their
   // own. A device may take fewer; see DeviceInfo::steering.
@@ -57,6 +57,13 @@ struct DeviceOptions {
   // Device::collect().
   bool collected = false;
 };
+
+// How a kernel interface is taken: by packet sockets of our own, or, where its entry has something
+// to say to DPDK's driver or several queues are wanted, by that.
+inline bool by_packet_sockets(const net::DeviceSpec &spec, const DeviceOptions &options) {
+  return spec.kind == net::DeviceKind::af_packet && spec.bus_name.empty() &&
+         spec.arguments.empty() && options.rx_queues == 1;
+}
 
 // One entry of FI_DPDKX_DEVICE with what FI_DPDKX_ADDR has for it.
 struct DeviceRequest {

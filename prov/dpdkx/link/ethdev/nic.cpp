@@ -13,14 +13,6 @@ std::function<std::unique_ptr<FlowRules>()> make_test_rules;
 
 namespace {
 
-// Who has something to say to DPDK's driver, or wants several queues, gets DPDK's.
-bool by_packet_sockets(const DeviceRequest &request, const DeviceOptions &options) {
-  const net::DeviceSpec &spec = request.spec;
-  return spec.kind == net::DeviceKind::af_packet && spec.bus_name.empty() &&
-         spec.arguments.empty() && options.rx_queues == 1 &&
-         !(make_test_rules && options.rule_queues != 0);
-}
-
 template <class Kind>
 int open_as(const DeviceRequest &request, const DeviceOptions &options,
             const net::DeviceDescription &description, DeviceInfo &info, std::unique_ptr<Nic> &out,
@@ -37,7 +29,8 @@ int open_as(const DeviceRequest &request, const DeviceOptions &options,
 int Nic::open(const DeviceRequest &request, const DeviceOptions &options,
               const net::DeviceDescription &description, DeviceInfo &info,
               std::unique_ptr<Nic> &out, std::string &error) {
-  return by_packet_sockets(request, options)
+  const bool fakes_queues = make_test_rules && options.rule_queues != 0;
+  return by_packet_sockets(request.spec, options) && !fakes_queues
              ? open_as<PacketNic>(request, options, description, info, out, error)
              : open_as<DpdkNic>(request, options, description, info, out, error);
 }

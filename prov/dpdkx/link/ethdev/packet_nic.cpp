@@ -47,7 +47,9 @@ std::byte *copy_front(std::byte *to, const PacketSocket::Frame &frame, std::uint
   return to + size + net::vlan_tag_size;
 }
 
-void set_size(rte_mbuf *packet, std::uint32_t size) {
+void finish(rte_mbuf *packet, const PacketSocket::Frame &from, std::uint32_t size) {
+  if (from.local)
+    packet->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_NONE; // "but its data are valid"
   packet->data_len = static_cast<std::uint16_t>(size);
   packet->pkt_len = size;
 }
@@ -168,7 +170,7 @@ bool PacketNic::give(const PacketSocket::Frame &frame, rte_mbuf **out, unsigned 
   const std::uint32_t room = rte_pktmbuf_tailroom(packet) - net::vlan_tag_size;
   auto *const at = rte_pktmbuf_mtod(packet, std::byte *);
   const std::byte *const end = copy_front(at, frame, frame.len <= room ? frame.len : first_bytes);
-  set_size(packet, static_cast<std::uint32_t>(end - at));
+  finish(packet, frame, static_cast<std::uint32_t>(end - at));
   out[n++] = packet;
   return true;
 }
@@ -190,7 +192,7 @@ bool PacketNic::give_apart(Source &from, const PacketSocket::Frame &frame, std::
     const std::uint32_t kept = std::min(size, rte_pktmbuf_tailroom(out[n]) - front);
     net::set_udp_payload(at, front, size, false);
     std::memcpy(payload, frame.data + headers + from.given, kept);
-    set_size(out[n], front + kept);
+    finish(out[n], frame, front + kept);
     from.given += size;
   }
   if (from.given < all)

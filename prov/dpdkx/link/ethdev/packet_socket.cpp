@@ -138,6 +138,7 @@ bool PacketSocket::front(Frame &out) const {
   }
   OffloadHeader offload;
   std::memcpy(&offload, out.data - sizeof(offload), sizeof(offload));
+  out.local = (offload.flags & needs_checksum) != 0;
   out.joined = (offload.gso_type & ~with_ecn) == joined_udp ? offload.gso_size : 0;
   return true;
 }

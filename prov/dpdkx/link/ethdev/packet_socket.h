@@ -35,9 +35,11 @@ public:
   struct Frame {
     const std::byte *data = nullptr;
     std::uint32_t len = 0;
-    std::uint64_t ns = 0;                     // when it came, by the clock on the wall
-    bool truncated = false, outgoing = false; // outgoing: what others of this host send
-    std::uint16_t tag_type = 0, tag = 0;      // what the kernel took out; type 0: nothing
+    std::uint64_t ns = 0; // when it came, by the clock on the wall
+    bool truncated = false;
+    bool outgoing = false;               // what others of this host send
+    bool local = false;                  // has been on no wire: no checksum has been computed
+    std::uint16_t tag_type = 0, tag = 0; // what the kernel took out; type 0: nothing
     std::uint32_t joined = 0; // UDP datagrams of so many bytes are in it; 0: it is one frame
   };
 

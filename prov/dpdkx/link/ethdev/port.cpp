@@ -307,7 +307,9 @@ unsigned EthdevPort::poll(RxDatagram *out, unsigned max) {
 // Packets here have passed parse_frame(): data_off is at the payload, the headers before it.
 void EthdevPort::describe(rte_mbuf *packet, RxDatagram &out) {
   const auto *payload = rte_pktmbuf_mtod(packet, const std::byte *);
-  out = {payload, packet->data_len, PathId::none, packet};
+  const bool intact =
+      (packet->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE;
+  out = {payload, packet->data_len, PathId::none, packet, intact};
   counters_.rx_bytes += packet->data_len;
   ++counters_.rx_datagrams;
   const auto *udp = payload - net::udp_size;

@@ -24,6 +24,7 @@ struct Departure {
   const Address &from, &to;
   std::span<std::byte> bytes; // may be rewritten
   bool bulk = false;          // to the peer's bulk port
+  bool joined = false;        // by a path for joined datagrams, which these never are
 };
 
 struct Verdict {

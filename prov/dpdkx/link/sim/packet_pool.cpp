@@ -29,6 +29,7 @@ Packet *PacketPool::get(std::uint32_t capacity) {
   p->len = 0;
   p->faults_done = false;
   p->bulk_port = 0;
+  p->joined = false;
   p->sender = p->receiver = {};
   return p;
 }

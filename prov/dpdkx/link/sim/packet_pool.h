@@ -28,6 +28,7 @@ struct Packet {
   // Of the receiver's NIC, where it has queues.
   std::uint32_t rx_queue = 0;
   std::uint16_t bulk_port = 0; // where it goes at `to`; 0: to the port itself
+  bool joined = false;         // the path is one for joined datagrams
   PathEnd sender, receiver;    // lossless only
   std::byte *data = nullptr;
   std::unique_ptr<std::byte[]> storage;

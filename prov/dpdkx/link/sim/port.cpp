@@ -22,7 +22,8 @@ SimPort::SimPort(Network::Core &core, Nic &nic, const Profile &profile)
                                                              .checksum = !profile.lossless,
                                                              .can_pull = profile.lossless,
                                                              .max_datagram = profile.max_datagram,
-                                                             .tells = profile.lossless},
+                                                             .tells = profile.lossless,
+                                                             .takes_joined = profile.takes_joined},
       bulk_port_(profile.bulk_delay && !profile.lossless ? next_number(nic.address.port) : 0) {}
 
 SimPort::~SimPort() {
@@ -64,6 +65,12 @@ void SimPort::set_bulk_port(PathId id, std::uint16_t port) {
     p->bulk_port = port;
 }
 
+void SimPort::set_joined(PathId id, bool joined) {
+  Lock lock(core_.mutex);
+  if (Path *p = alive_ ? path(id) : nullptr)
+    p->joined = joined;
+}
+
 TxRoom SimPort::reserve(PathId id, std::uint32_t len) {
   Lock lock(core_.mutex);
   if (!alive_)
@@ -103,6 +110,7 @@ void SimPort::commit(PathId id, const TxRoom &tx, std::uint32_t len) {
   }
   reserved_->len = len;
   reserved_->bulk_port = tx.bulk && !traits_.lossless ? p->bulk_port : 0;
+  reserved_->joined = p->joined;
   if (traits_.lossless)
     ++p->held;
   committed_.emplace_back(reserved_, id);

@@ -18,6 +18,7 @@ public:
   int open_path(const Address &peer, PathId &) override;
   void close_path(PathId) override;
   void set_bulk_port(PathId, std::uint16_t) override;
+  void set_joined(PathId, bool) override;
   Address peer_address(PathId) const override;
   TxRoom reserve(PathId, std::uint32_t len) override;
   void commit(PathId, const TxRoom &, std::uint32_t len) override;
@@ -50,6 +51,7 @@ private:
     bool open = false;
     bool announced = true;       // accepted paths: once poll_events() has told
     bool refused = false;        // reserve() had no room; wake when there is
+    bool joined = false;         // set_joined()
     std::uint16_t bulk_port = 0; // the peer's
     std::uint64_t serial = 0;
     Address peer;

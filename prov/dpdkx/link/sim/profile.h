@@ -31,6 +31,7 @@ struct Profile {
   // The port has a bulk port: what comes there waits in the switch in a queue of its own, as long
   // as the other, and takes that much longer. Not with `lossless`.
   std::optional<Duration> bulk_delay{};
+  bool takes_joined = false; // it says so; they come one by one all the same
 
   // Of the NIC behind which the port is, instead of rx_ring. Not with `lossless`.
   std::shared_ptr<RxQueues> rx_queues{};

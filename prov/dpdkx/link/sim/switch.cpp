@@ -38,7 +38,7 @@ void Network::Core::transmit(Nic &from, Packet *p) {
   counters.bulk += p->bulk_port != 0;
   Duration extra{};
   if (hook) {
-    const Verdict verdict = hook({p->from, p->to, {p->data, p->len}, p->bulk_port != 0});
+    const Verdict verdict = hook({p->from, p->to, {p->data, p->len}, p->bulk_port != 0, p->joined});
     if (verdict.drop)
       return drop(p, counters.hook_dropped);
     extra = verdict.delay;
