@@ -28,12 +28,13 @@ void append(command &c, std::initializer_list<std::string> words) {
 }
 
 contestant provider(const plan_options &o, const std::string &name, const std::string &sizes,
-                    const std::string &measured_by = "fabric_perf") {
+                    const std::string &measured_by = "fabric_perf",
+                    const std::string &nodes = "127.0.0.1") {
   contestant c{name, program(o, measured_by), false};
   append(c.run, {"-p", name, "--sizes", sizes});
   c.run.env.emplace_back("FI_PROVIDER", name);
   if (name.starts_with("tcp") || name.starts_with("udp"))
-    append(c.run, {"--node", "127.0.0.1"});
+    append(c.run, {"--node", nodes});
   return c;
 }
 
@@ -172,6 +173,8 @@ section device_section(const plan_options &o, const namespace_pair &ns, const st
     s.contestants.push_back(raw(o, af_packet(mtu)));
     append(s.contestants.back().run, {"--mtu", std::to_string(mtu), "--sizes", sizes});
   }
+  s.contestants.push_back(provider(o, "tcp;ofi_rxm", sizes, "fabric_perf", nodes));
+  append(s.contestants.back().run, {"--what", "latency"});
   s.contestants.push_back({"floor", program(o, "floor_socket"), true});
   append(s.contestants.back().run, {"--node", nodes, "--sizes", sizes});
   for (auto &c : s.contestants)

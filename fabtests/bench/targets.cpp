@@ -69,9 +69,14 @@ void judge_sheet::devices() {
   for (const std::string section : {"veth", "jumbo"}) {
     at_most(section + " 8 B", "1.3 x raw", latency(section, 8, us),
             times(1.3, latency(section, 8, "raw")));
-    for (const std::size_t size : {8, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536})
-      at_most(fmt::format("{} {} B", section, size), "kernel TCP", latency(section, size, us),
+    for (const std::size_t size : {8, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536}) {
+      const std::string figure = fmt::format("{} {} B", section, size);
+      at_most(figure, "tcp;ofi_rxm", latency(section, size, us),
+              latency(section, size, "tcp;ofi_rxm"));
+      // Bytes between two sockets, that is, and no messages.
+      at_most(figure, "kernel TCP's sockets", latency(section, size, us),
               latency(section, size, "kernel_tcp"));
+    }
   }
 }
 
