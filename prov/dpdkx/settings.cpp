@@ -183,7 +183,7 @@ constexpr Setting table[] = {
     {"rendezvous_size",
      SettingKind::size,
      {64, GiB},
-     "32KiB",
+     "64KiB",
      "larger messages over a device go by rendezvous",
      number_to<&Settings::engine, &engine::Config::rendezvous_device>},
     {"host_rendezvous_size",

@@ -144,10 +144,14 @@ void window__grows_when_small_messages_have_to_ask(void **) {
   assert_int_equal(requests(l), 1);
   l.run();
   assert_int_equal(l.b.to(0).rx_window, 8);
+  l.b.receive(5000); // many times what there is
+  l.a.send(1, pattern(5000));
+  l.run();
+  assert_int_equal(l.b.to(0).rx_window, 16);
   l.b.receive(9000);
   l.a.send(1, pattern(9000)); // no credit would do for this one
   l.run();
-  assert_int_equal(l.b.to(0).rx_window, 8);
+  assert_int_equal(l.b.to(0).rx_window, 16);
 }
 
 // What the setting allows is what may wait; then messages wait at their sender.

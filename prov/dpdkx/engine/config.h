@@ -20,7 +20,7 @@ struct Config {
 
   // A message of more bytes goes by rendezvous.
   std::size_t rendezvous_host = 16384;
-  std::size_t rendezvous_device = 32768;
+  std::size_t rendezvous_device = 65536;
   bool pull = true; // read large messages straight from a local peer's memory
 
   bool checksum = true; // on links that ask for one

@@ -18,9 +18,13 @@ op::Limits limits_of(const Config &c) {
           .pull = c.pull};
 }
 
-Config with_ports(Config c, const Links &links) {
+Config with_links(Config c, const Links &links) {
   c.session.bulk_port = links.device ? links.device->bulk_port() : 0;
   c.session.takes_joined = links.device && links.device->traits().takes_joined;
+  if (c.session.takes_joined) { // by frames of many packets: one of them is no queue
+    c.session.target_delay *= 2;
+    c.session.packets_an_ack *= 2;
+  }
   return c;
 }
 
@@ -29,7 +33,7 @@ Config with_ports(Config c, const Links &links) {
 Endpoint::Impl::Impl(const Config &config, const Clock &clock, const Address &self, Links links,
                      const AddressBook &book, const op::Completers &completers)
     : responder_({.key = wire::probe_key(config.session.key), .seed = config.seed}),
-      config_(with_ports(config, links)), clock_(clock), self_(self),
+      config_(with_links(config, links)), clock_(clock), self_(self),
       is_own_address_(links.is_own_address), book_(book),
       gate_(config_.seed ? session::Gate(config_.session, self, config_.seed)
                          : session::Gate(config_.session, self)),

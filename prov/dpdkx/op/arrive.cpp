@@ -271,7 +271,7 @@ void Messenger::execute(Peer &p, const wire::RtsFrame &f) {
   util_ext::Matcher &m = tagged ? receives_->tagged : receives_->untagged;
   ++counters_.received;
   // It may be one that would have been sent at once, had there been credit.
-  if (f.total <= p.rx_window * std::uint64_t{wire::credit_unit} * 2)
+  if (f.total <= rendezvous_above(p))
     grow_window(p);
   auto *const op = p.deaf ? nullptr : static_cast<RxOp *>(m.find_posted(f.tag, p.addr));
   if (op) {

@@ -112,6 +112,10 @@ private:
   bool own_memory(TxOp &); // false: no memory for a copy
   ssize_t no_tx() const;   // why there is none
   enum class Route : std::uint8_t { whole, parts, rendezvous };
+  // Messages, and writes, of more bytes than that go by rendezvous.
+  std::size_t rendezvous_above(const Peer &p) const {
+    return p.lossless ? limits_.rendezvous_host : limits_.rendezvous_device;
+  }
   Route route(const Peer &, std::size_t len, std::uint64_t flags, std::uint32_t charge) const;
   bool start(Peer &, TxOp &);      // false: no room
   bool send_parts(Peer &, TxOp &); // false: no room

@@ -97,7 +97,7 @@ bool Messenger::start_remote(Peer &p, TxOp &op) {
   f.targets.count = op.remote->targets.count;
   if (op.memory.len + wire::size_of(f) <= p.max_frames)
     return write_whole(p, op);
-  const std::size_t limit = p.lossless ? limits_.rendezvous_host : limits_.rendezvous_device;
+  const std::size_t limit = rendezvous_above(p);
   return op.memory.len <= limit ? write_parts(p, op) : request_write(p, op);
 }
 

@@ -85,7 +85,7 @@ ssize_t Messenger::send(Peer &p, const SendRequest &r) {
 
 Messenger::Route Messenger::route(const Peer &p, std::size_t len, std::uint64_t flags,
                                   std::uint32_t charge) const {
-  const std::size_t limit = p.lossless ? limits_.rendezvous_host : limits_.rendezvous_device;
+  const std::size_t limit = rendezvous_above(p);
   const bool credit = static_cast<std::int32_t>(p.tx_limit - (p.tx_used + charge)) >= 0;
   if (len > limit || !credit || (flags & FI_MATCH_COMPLETE))
     return Route::rendezvous;

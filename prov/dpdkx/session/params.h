@@ -19,6 +19,7 @@ struct Params {
   Duration target_delay = std::chrono::microseconds(50);
   std::uint32_t window = 1024;       // packets in flight at most, multiple of 64, <= 1024
   std::uint32_t initial_window = 16; // packets in flight before anything is known of the path
+  std::uint32_t packets_an_ack = 16; // received before an ack leaves by itself
   std::uint32_t first_credit = 256;  // units of wire::credit_unit
   wire::KeyDigest key{};
   std::uint16_t bulk_port = 0; // the endpoint's, see wire::Hello

@@ -15,7 +15,6 @@ namespace {
 
 // Acks are packets too: on a slow device a few of them cost as much as the data. A sender whose
 // window is smaller asks for them.
-constexpr std::uint32_t packets_an_ack = 16;
 constexpr std::uint32_t worth_joining = 16; // more gain little
 // Time for the application to answer: the ack rides then.
 constexpr Duration soon = std::chrono::microseconds(5);
@@ -210,8 +209,9 @@ bool Session::ack_wanted() const {
 bool Session::ack_due(Time now) const {
   if (state_ != State::established)
     return false;
-  return ack_requested_ || (window_ != nullptr &&
-                            (window_->ack.packets >= packets_an_ack || window_->ack.due_at <= now));
+  return ack_requested_ ||
+         (window_ != nullptr &&
+          (window_->ack.packets >= gate_.params().packets_an_ack || window_->ack.due_at <= now));
 }
 
 void Session::fill(wire::AckBlock &out, Time now) const {
