@@ -100,10 +100,12 @@ int PacketNic::open_sockets(const DeviceOptions &options,
   if (rc == 0)
     rc = ordinary_.socket.share_with(joined_.socket, mtu);
   joins_ = rc == 0;
-  if (!joins_)
-    log(LogLevel::info, [&] {
-      return description.link_name + ": datagrams go and come one by one: " + std::strerror(-rc);
-    });
+  if (joins_)
+    return 0;
+  joined_.socket.close();
+  log(LogLevel::info, [&] {
+    return description.link_name + ": datagrams go and come one by one: " + std::strerror(-rc);
+  });
   return 0;
 }
 

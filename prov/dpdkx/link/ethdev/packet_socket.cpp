@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dpdkx::link {
 
@@ -48,11 +49,11 @@ RingShape ordinary_ring(std::uint32_t mtu, std::uint32_t frames) {
   return ring_shape(mtu, frames ? frames : ring_bytes / ring_shape(mtu, 1).frame);
 }
 
-PacketSocket::~PacketSocket() {
+void PacketSocket::close() {
   if (ring_ != nullptr)
-    munmap(ring_, ring_size_);
+    munmap(std::exchange(ring_, nullptr), ring_size_);
   if (fd_ >= 0)
-    close(fd_);
+    ::close(std::exchange(fd_, -1));
 }
 
 int PacketSocket::open(unsigned interface_index, const RingShape &shape, bool direct) {

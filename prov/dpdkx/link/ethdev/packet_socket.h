@@ -44,7 +44,7 @@ public:
   };
 
   PacketSocket() = default;
-  ~PacketSocket();
+  ~PacketSocket() { close(); }
   PacketSocket(const PacketSocket &) = delete;
 
   // All of these: 0 or a negative errno. After open() everything that is at the interface comes in.
@@ -53,6 +53,7 @@ public:
   // Each frame comes to one of both: one that is longer than an MTU to `other`, which is open.
   int share_with(PacketSocket &other, std::uint32_t mtu);
 
+  void close(); // nothing comes in any more
   int fd() const { return fd_; }
 
   // The oldest frame that is here, until it is popped.
