@@ -64,16 +64,11 @@ void joined__full_packets_are_of_one_size(void **) {
   for (const bool joined : {false, true}) {
     World w;
     w.options.device.takes_joined = joined;
-    Node &a = w.start(), &b = w.start();
+    w.start(), w.start();
     w.exchange(0, 1);
     w.seen.clear();
-    std::vector<Call *> calls;
-    for (unsigned i = 0; i < 20; ++i)
-      for (const unsigned to : {0u, 1u}) {
-        calls.push_back(&(to == 0 ? a : b).receive(20000, {.tag = i}));
-        calls.push_back(&(to == 0 ? b : a).send(to, pattern(20000, i), {.tag = i}));
-      }
-    assert_true(w.run_until([&] { return std::ranges::none_of(calls, &Call::open); }, 1s));
+    for (unsigned i = 0; i < 20; ++i) // each answers the one before
+      w.exchange(i % 2, 1 - i % 2, 20000);
     std::set<std::size_t> sizes;
     std::size_t largest = 0, acks = 0;
     for (const Seen &s : w.seen)

@@ -46,7 +46,7 @@ private:
   int send(rte_mbuf *const *packets, const Run &); // how many are done with, or a negative errno
   int send_joined(rte_mbuf *const *packets, unsigned n);
 
-  const QueuePlan plan_;
+  const QueuePlan plan_{};
   GroupMembership membership_;
   unsigned interface_index_ = 0;
   // What is longer than a frame comes to the second, and goes out by it.
