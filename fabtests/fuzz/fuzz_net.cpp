@@ -7,6 +7,7 @@
 #include "dpdkx/net/checksum.h"
 #include "dpdkx/net/device_spec.h"
 #include "dpdkx/net/frame.h"
+#include "dpdkx/net/joined.h"
 #include "dpdkx/net/kernel_interface.h"
 #include "dpdkx/net/neighbour.h"
 #include "dpdkx/net/routes.h"
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 using namespace dpdkx;
 using namespace dpdkx::net;
@@ -140,6 +142,22 @@ void check_neighbour(const NeighbourMessage &message, const LocalSide &local) {
   must(!neighbour.resolved() || neighbour.mac() == message.sender_mac);
 }
 
+// As the first of joined datagrams.
+void join(std::byte *frame, std::size_t size) {
+  const std::uint32_t headers = udp_headers({frame, size});
+  must(headers <= size);
+  if (headers == 0)
+    return;
+  const auto payload = static_cast<std::uint32_t>(size) - headers;
+  const std::vector<std::byte> before(frame, frame + size);
+  for (const bool joined : {false, true}) {
+    set_udp_payload(frame, headers, payload, joined);
+    must(udp_payload(frame, headers) == payload);
+    must(same_headers(frame, before.data(), headers) && udp_headers({frame, size}) == headers);
+  }
+  must(std::equal(before.begin() + headers, before.end(), frame + headers));
+}
+
 void parse(const std::uint8_t *data, std::size_t size, bool repaired, bool tagged, bool is_v6,
            bool groups, Kind kind) {
   LocalSide local(mac, is_v6 ? v6 : Ip(v4), tagged ? 5 : 0);
@@ -156,7 +174,7 @@ void parse(const std::uint8_t *data, std::size_t size, bool repaired, bool tagge
   auto drop = parse_frame({frame.get(), size}, local, out);
   must(drop < Drop::count_ && !to_string(drop).empty());
   if (drop != Drop::none)
-    return;
+    return join(frame.get(), size);
   if (out.kind == FrameKind::udp) {
     must(local.headers() + out.payload_len <= size);
     must(out.source.is_host() && out.source != local.ip && out.source_port != 0);
@@ -166,6 +184,7 @@ void parse(const std::uint8_t *data, std::size_t size, bool repaired, bool tagge
   }
   if (out.kind == FrameKind::neighbour)
     check_neighbour(out.neighbour, local);
+  join(frame.get(), size);
 }
 
 void parse_text(std::string_view text) {
