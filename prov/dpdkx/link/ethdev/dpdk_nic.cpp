@@ -391,22 +391,15 @@ bool DpdkNic::try_start() {
   return started_;
 }
 
-// IPv6 neighbours ask a group for our address. Where the kernel has it, it has told the NIC.
-void DpdkNic::join_groups(const net::DeviceDescription &description) {
-  const auto &ip = description.address.address;
-  if (ip.is_v4() || description.kernel_has_address)
-    return;
-  const net::Mac groups[] = {net::group_mac(net::solicited_node(ip)),
-                             net::group_mac(net::all_nodes)};
-  if (description.interface_index != 0 && membership_.join(description.interface_index, groups))
-    return;
-  rte_ether_addr list[std::size(groups)];
-  for (std::size_t i = 0; i < std::size(groups); ++i)
+// A device that can do none of these filters nothing (memif), or fails to be found, which is told
+// when nothing answers.
+void DpdkNic::take_groups(std::span<const net::Mac> groups) {
+  std::vector<rte_ether_addr> list(groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i)
     std::copy(groups[i].bytes.begin(), groups[i].bytes.end(), list[i].addr_bytes);
-  // A device that can do none of these filters nothing (memif), or fails to be found, which
-  // is told when nothing answers.
   Quiet quiet;
-  if (rte_eth_dev_set_mc_addr_list(id_, list, std::size(list)) != 0 &&
+  if (rte_eth_dev_set_mc_addr_list(id_, list.data(), static_cast<std::uint32_t>(list.size())) !=
+          0 &&
       rte_eth_allmulticast_enable(id_) != 0)
     (void)rte_eth_promiscuous_enable(id_);
 }

@@ -4,13 +4,13 @@
 #pragma once
 
 #include "dpdkx/link/ethdev/claim.h"
-#include "dpdkx/link/ethdev/group_membership.h"
 #include "dpdkx/link/ethdev/nic.h"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <rte_ethdev.h>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,11 +63,10 @@ private:
   int make_pool(const DeviceRequest &, const DeviceOptions &, const net::DeviceDescription &,
                 std::string &error);
   void control(const std::function<void()> &);
-  void join_groups(const net::DeviceDescription &);
+  void take_groups(std::span<const net::Mac>) override;
   void fill(DeviceInfo &, const rte_eth_dev_info &) const;
 
   Claim claim_;
-  GroupMembership membership_;
   std::string bus_, name_;
   std::uint16_t id_ = RTE_MAX_ETHPORTS;
   QueuePlan plan_;

@@ -48,6 +48,16 @@ std::string descriptors_fault(const char *setting, std::uint32_t wanted, const s
          (multiple > 1 ? ", a multiple of " + std::to_string(multiple) : "") + ", or 0";
 }
 
+void Nic::join_groups(const net::DeviceDescription &description) {
+  const net::Ip &ip = description.address.address;
+  if (ip.is_v4() || description.kernel_has_address)
+    return;
+  const net::Mac groups[] = {net::group_mac(net::solicited_node(ip)),
+                             net::group_mac(net::all_nodes)};
+  if (description.interface_index == 0 || !membership_.join(description.interface_index, groups))
+    take_groups(groups);
+}
+
 std::string quoted(const DeviceRequest &request) {
   return "FI_DPDKX_DEVICE: '" + request.spec.text + "': ";
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "dpdkx/link/ethdev/flow_rules.h"
+#include "dpdkx/link/ethdev/group_membership.h"
 #include "dpdkx/link/ethdev/module.h"
 #include "dpdkx/link/ethdev/packet_pool.h"
 #include "dpdkx/link/ethdev/queue_plan.h"
@@ -16,6 +17,7 @@
 #include <memory>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,8 +68,16 @@ public:
   TapSocket &tap() { return tap_; }
 
 protected:
+  // IPv6 neighbours ask a group for our address. Where the kernel has it, it has told the NIC.
+  void join_groups(const net::DeviceDescription &);
+
   TapSocket tap_;
   PacketPool pool_;
+
+private:
+  virtual void take_groups(std::span<const net::Mac>) = 0; // where the kernel can't see to it
+
+  GroupMembership membership_;
 };
 
 // What a device says of a queue's length that was set; empty: nothing against it.

@@ -109,17 +109,6 @@ int PacketNic::open_sockets(const DeviceOptions &options,
   return 0;
 }
 
-// IPv6 neighbours ask a group for our address. Where the kernel has it, it has told the NIC.
-void PacketNic::join_groups(const net::DeviceDescription &description) {
-  const net::Ip &ip = description.address.address;
-  if (ip.is_v4() || description.kernel_has_address)
-    return;
-  const net::Mac groups[] = {net::group_mac(net::solicited_node(ip)),
-                             net::group_mac(net::all_nodes)};
-  if (!membership_.join(interface_index_, groups))
-    take_all_groups();
-}
-
 void PacketNic::take_all_groups() {
   packet_mreq request{};
   request.mr_ifindex = static_cast<int>(interface_index_);
@@ -215,7 +204,7 @@ unsigned PacketNic::transmit(rte_mbuf **packets, unsigned n) {
       break;
     unsigned done = static_cast<unsigned>(rc);
     if (rc < 0) { // lost, as if on the way: the interface is down, or its MTU has become smaller
-      done = run.joined ? run.packets : 1;
+      done = run.joined() ? run.packets : 1;
       counted_.tx_failed += done;
     } else {
       counted_.tx += done;
@@ -231,34 +220,34 @@ PacketNic::Run PacketNic::next_run(rte_mbuf *const *packets, unsigned n) const {
   const auto may_join = [](const rte_mbuf *p) {
     return (p->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0;
   };
-  if (!joins_ || !may_join(packets[0]) || !kernel_joins_.load(std::memory_order_relaxed))
-    return {std::min(n, most_at_once), false};
+  if (!joins_ || !may_join(packets[0]) || !kernel_joins_)
+    return {.packets = std::min(n, most_at_once)};
   const std::byte *const first = bytes_of(packets[0]);
   const std::uint32_t headers = net::udp_headers({first, packets[0]->data_len});
   const std::uint32_t each = headers != 0 ? net::udp_payload(first, headers) : 0;
   if (each < least_joined)
     return {};
-  std::uint32_t all = headers + each;
-  unsigned i = 1;
-  for (bool last = false; i < std::min(n, most_joined) && !last && may_join(packets[i]); ++i) {
-    const std::byte *const next = bytes_of(packets[i]);
-    if (packets[i]->data_len < headers || !net::same_headers(first, next, headers))
+  Run run{.packets = 1, .headers = headers, .each = each, .all = each};
+  for (bool last = false; run.packets < std::min(n, most_joined) && !last; ++run.packets) {
+    const rte_mbuf *const packet = packets[run.packets];
+    const std::byte *const next = bytes_of(packet);
+    if (!may_join(packet) || packet->data_len < headers || !net::same_headers(first, next, headers))
       break;
     const std::uint32_t size = net::udp_payload(next, headers);
-    if (size == 0 || size > each || all + size > max_joined)
+    if (size == 0 || size > each || headers + run.all + size > max_joined)
       break;
-    all += size;
+    run.all += size;
     last = size < each;
   }
-  return {i, i > 1};
+  return run;
 }
 
 int PacketNic::send(rte_mbuf *const *packets, const Run &run) {
-  if (run.joined) {
-    const int rc = send_joined(packets, run.packets);
+  if (run.joined()) {
+    const int rc = send_joined(packets, run);
     if (rc != -EINVAL && rc != -EOPNOTSUPP)
       return rc;
-    kernel_joins_.store(false, std::memory_order_relaxed);
+    kernel_joins_ = false;
     log(LogLevel::info, [&] {
       return std::string("datagrams go one by one: the kernel takes none that are joined (") +
              std::strerror(-rc) + "); needed: Linux 6.2";
@@ -271,26 +260,21 @@ int PacketNic::send(rte_mbuf *const *packets, const Run &run) {
   return ordinary_.socket.send(frames.data(), n);
 }
 
-int PacketNic::send_joined(rte_mbuf *const *packets, unsigned n) {
-  const std::byte *const first = bytes_of(packets[0]);
-  const std::uint32_t headers = net::udp_headers({first, packets[0]->data_len});
-  const std::uint32_t each = net::udp_payload(first, headers);
+int PacketNic::send_joined(rte_mbuf *const *packets, const Run &run) {
   std::array<std::byte, net::max_control_frame> front;
   std::array<iovec, most_joined + 1> pieces;
-  std::memcpy(front.data(), first, headers);
-  std::uint32_t all = 0;
-  for (unsigned i = 0; i < n; ++i) {
+  std::memcpy(front.data(), bytes_of(packets[0]), run.headers);
+  net::set_udp_payload(front.data(), run.headers, run.all, true);
+  pieces[0] = piece(front.data(), run.headers);
+  for (unsigned i = 0; i < run.packets; ++i) {
     const std::byte *const at = bytes_of(packets[i]);
-    const std::uint32_t size = net::udp_payload(at, headers);
-    pieces[i + 1] = piece(at + headers, size);
-    all += size;
+    pieces[i + 1] = piece(at + run.headers, net::udp_payload(at, run.headers));
   }
-  net::set_udp_payload(front.data(), headers, all, true);
-  pieces[0] = piece(front.data(), headers);
-  if (const int rc = joined_.socket.send_joined(pieces.data(), n + 1, headers, each))
+  if (const int rc =
+          joined_.socket.send_joined(pieces.data(), run.packets + 1, run.headers, run.each))
     return rc;
   ++counted_.tx_joined;
-  return static_cast<int>(n);
+  return static_cast<int>(run.packets);
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> PacketNic::statistics() const {

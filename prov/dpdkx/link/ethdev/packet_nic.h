@@ -4,11 +4,8 @@
 // frame by frame, where the kernel would pass 64 KiB of datagrams at a time (net/joined.h).
 #pragma once
 
-#include "dpdkx/link/ethdev/group_membership.h"
 #include "dpdkx/link/ethdev/nic.h"
 #include "dpdkx/link/ethdev/packet_socket.h"
-
-#include <atomic>
 
 namespace dpdkx::link {
 
@@ -32,11 +29,13 @@ private:
   };
   struct Run { // of packets that go to the kernel in one call
     unsigned packets = 1;
-    bool joined = false;
+    // Where they are joined: of the headers, of each payload, and of all.
+    std::uint32_t headers = 0, each = 0, all = 0;
+    bool joined() const { return packets > 1 && headers != 0; }
   };
 
   int open_sockets(const DeviceOptions &, const net::DeviceDescription &);
-  void join_groups(const net::DeviceDescription &);
+  void take_groups(std::span<const net::Mac>) override { take_all_groups(); }
   Source *oldest(PacketSocket::Frame &); // null: nothing is here
   // False: no packets are left to put them in.
   bool give(const PacketSocket::Frame &, rte_mbuf **out, unsigned &n);
@@ -44,15 +43,14 @@ private:
                   unsigned max, unsigned &n);
   Run next_run(rte_mbuf *const *packets, unsigned n) const;
   int send(rte_mbuf *const *packets, const Run &); // how many are done with, or a negative errno
-  int send_joined(rte_mbuf *const *packets, unsigned n);
+  int send_joined(rte_mbuf *const *packets, const Run &);
 
   const QueuePlan plan_{};
-  GroupMembership membership_;
   unsigned interface_index_ = 0;
   // What is longer than a frame comes to the second, and goes out by it.
   mutable Source ordinary_, joined_;
   bool joins_ = false;
-  std::atomic<bool> kernel_joins_{true}; // until it refuses
+  bool kernel_joins_ = true; // until it refuses
   struct {
     std::uint64_t rx = 0, tx = 0, rx_joined = 0, tx_joined = 0, tx_failed = 0, rx_no_packet = 0;
   } counted_;

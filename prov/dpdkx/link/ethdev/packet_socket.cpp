@@ -162,12 +162,10 @@ int PacketSocket::send(const iovec *frames, unsigned n) {
     messages[i].msg_hdr.msg_iov = &pieces[2 * i];
     messages[i].msg_hdr.msg_iovlen = 2;
   }
-  const int rc = n == 1
-                     ? static_cast<int>(sendmsg(fd_, &messages[0].msg_hdr, MSG_DONTWAIT) >= 0) - 1
-                     : sendmmsg(fd_, messages.data(), n, MSG_DONTWAIT);
-  if (rc < 0)
-    return -errno;
-  return n == 1 ? 1 : rc;
+  if (n == 1) // most are
+    return sendmsg(fd_, &messages[0].msg_hdr, MSG_DONTWAIT) >= 0 ? 1 : -errno;
+  const int taken = sendmmsg(fd_, messages.data(), n, MSG_DONTWAIT);
+  return taken >= 0 ? taken : -errno;
 }
 
 int PacketSocket::send_joined(const iovec *pieces, unsigned n, std::uint32_t headers,
