@@ -67,9 +67,9 @@ struct Setup {
   bool v6 = false;       // or fd00:77::1 and ::2, and no IPv4 at all
 };
 
-// Runs one part in each namespace, or more: part i runs as rank i % 2. Fails
-// the case if one fails or they take longer than a minute; skips it without
-// the right to make namespaces.
+// Runs one part in each namespace, or more: part i runs as rank i % 2, on a processor of that
+// rank's. Fails the case if one fails or they take longer than a minute; skips it without the
+// right to make namespaces.
 void run(const Setup &, std::vector<Part>);
 // The same without namespaces: on the machine as it is.
 void run_here(std::vector<Part>, bool v6 = false);

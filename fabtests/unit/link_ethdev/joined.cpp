@@ -10,7 +10,6 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -40,19 +39,9 @@ void send_at_once(link::Port &port, link::PathId path, const std::vector<std::si
   port.flush();
 }
 
-// The kernel keeps the order of what one processor sends.
-void stay_on_this_processor() {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
-  CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
-}
-
 // From host 0 to host 1, one by one.
 void exchange(Host &host, const std::shared_ptr<link::Device> &device,
               const std::vector<Burst> &bursts) {
-  if (host.rank() == 0)
-    stay_on_this_processor();
   End end(device, number);
   const link::PathId path = end.connect(at(host.peer_ip(), number));
   end.port().set_joined(path, true);
