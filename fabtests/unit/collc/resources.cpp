@@ -14,6 +14,8 @@
 using namespace collc;
 
 static void resources__allgather_of_82944_ranks(void **) {
+  if (fabtest::sanitized)
+    skip();
   unit::compiled c("allgather:butterfly", 82944);
   const resources r = measure(*c);
   assert_int_equal(r.rounds, 18);

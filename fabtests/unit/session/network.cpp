@@ -84,6 +84,8 @@ void stream__bears_reordering(void **) {
 }
 
 void stream__fills_other_paths_too(void **) {
+  if (fabtest::sanitized)
+    skip();
   const struct {
     double gbit;
     Duration one_way;
@@ -184,6 +186,8 @@ void incast__shares_the_receivers_queue(void **) {
 
 // One after the other: those that come late find a queue and take it for the path.
 void incast__has_room_for_those_who_come_later(void **) {
+  if (fabtest::sanitized)
+    skip();
   Crowd c({}, 8, fresh_seed());
   for (std::size_t i = 0; i < 8; ++i) {
     Node *const s = c.nodes[i].get();
