@@ -140,11 +140,11 @@ static void start__leaves_the_interface_as_it_was(void **) {
         }});
 }
 
-static void keep_capabilities(std::uint32_t kept) {
+static void keep_capabilities(std::uint32_t kept, uid_t as = 65534) {
   __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct caps[2]{};
   caps[0].effective = caps[0].permitted = kept;
-  CHECK(prctl(PR_SET_KEEPCAPS, 1) == 0 && setresuid(65534, 65534, 65534) == 0 &&
+  CHECK(prctl(PR_SET_KEEPCAPS, 1) == 0 && setresuid(as, as, as) == 0 &&
         syscall(SYS_capset, &head, caps) == 0);
 }
 
@@ -160,6 +160,16 @@ static void start__without_a_capability_names_it(void **) {
           CHECK(error.find("CAP_NET_RAW") != std::string::npos);
           CHECK((error.find("CAP_NET_ADMIN") != std::string::npos) == dpdk);
         }});
+}
+
+// As in a container.
+static void start__without_a_capability_names_it_to_root_too(void **) {
+  run({}, {[](Host &host) {
+        keep_capabilities(0, 0);
+        std::string error;
+        CHECK(fail_to_open(request(host.interface()), {}, error) == -EACCES);
+        CHECK(error.find("CAP_NET_RAW") != std::string::npos);
+      }});
 }
 
 static void start__of_an_interface_needs_one_capability(void **) {
@@ -299,6 +309,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(start__leaves_the_process_as_it_was),
     cmocka_unit_test(start__leaves_the_interface_as_it_was),
     cmocka_unit_test(start__without_a_capability_names_it),
+    cmocka_unit_test(start__without_a_capability_names_it_to_root_too),
     cmocka_unit_test(start__of_an_interface_needs_one_capability),
     cmocka_unit_test(start__wrong_arguments_print_nothing),
     cmocka_unit_test(start__that_fails_leaves_no_files),

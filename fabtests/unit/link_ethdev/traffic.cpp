@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // Two processes, two namespaces, af_packet on the veth between them.
+#include "dpdkx/base/log.h"
 #include "unit/link_ethdev/hosts.h"
 
 #include <cerrno>
@@ -146,6 +147,29 @@ static void traffic__one_that_never_polls_loses_only_its_own(void **) {
       CHECK(idle.receive().bytes == pattern(64, 0));
     }
     host.meet();
+  });
+}
+
+static void traffic__that_an_interface_has_gone_is_told_once(void **) {
+  run_both({}, [](Host &host) {
+    const std::string name = host.interface();
+    auto device = open(request(name));
+    End end(device, 5000);
+    const link::PathId path = end.connect(at(host.peer_ip(), 5000));
+    end.meet(host);
+    static std::string logged;
+    set_log_sink([](LogLevel, std::string_view text) { logged += text; });
+    host.meet();
+    if (host.rank() == 0)
+      CHECK(shell("ip link del " + name)); // the other end goes with it
+    host.meet();
+    for (unsigned i = 0; i < 3; ++i)
+      end.send(path, pattern(100, i));
+    const std::string wanted = name + ": what it is given to send is lost";
+    const std::size_t found = logged.find(wanted);
+    CHECK(found != std::string::npos);
+    CHECK(logged.find(wanted, found + 1) == std::string::npos);
+    CHECK(statistic(*device, "tx_errors") == 3);
   });
 }
 
@@ -465,6 +489,7 @@ static const CMUnitTest cases[] = {
     cmocka_unit_test(traffic__bursts_arrive_whole_and_in_order),
     cmocka_unit_test(traffic__whoever_polls_hands_on_to_the_other_port),
     cmocka_unit_test(traffic__one_that_never_polls_loses_only_its_own),
+    cmocka_unit_test(traffic__that_an_interface_has_gone_is_told_once),
     cmocka_unit_test(traffic__reply_without_a_path),
     cmocka_unit_test(traffic__several_processes_share_an_interface),
     cmocka_unit_test(paths__peer_that_does_not_exist),

@@ -7,7 +7,8 @@
 // A confirm and its welcome are padded to the largest datagram that both links
 // carry. When they stay unanswered right after a challenge was answered, the
 // path may swallow datagrams of that size: a new hello shows that the peer is
-// there, and the next confirm is smaller.
+// there, and after some rounds of that the next confirm is smaller. A round takes longer than
+// a peer that shares its processor with many is away from it.
 #pragma once
 
 #include "dpdkx/session/params.h"
@@ -18,8 +19,9 @@ class Handshake {
 public:
   enum class Step : std::uint8_t { resting, hello, confirm };
 
-  // Starts a new attempt, which old answers don't fit. `patience`: how long to wait for the first.
-  void ask(std::uint32_t attempt, Time now, Duration patience);
+  // Starts a new attempt, which old answers don't fit. `patience`: how long to wait for the first;
+  // `round`: how long confirms are tried at least after a challenge.
+  void ask(std::uint32_t attempt, Time now, Duration patience, Duration round);
   void rest() {
     step_ = Step::resting;
     started_at_ = never;
@@ -42,8 +44,10 @@ public:
   Time due_at() const { return step_ == Step::resting ? never : due_at_; }
   // The current step's packet leaves now.
   void sent(Time now, Duration longest_wait);
-  // Whether the confirm has been tried often enough for this cookie and size.
-  bool exhausted() const { return step_ == Step::confirm && tries_ == confirms_a_challenge; }
+  // Whether the confirm has been tried often and long enough in this round.
+  bool exhausted(Time now) const {
+    return step_ == Step::confirm && tries_ >= confirms_a_challenge && now >= round_until_;
+  }
 
   // The largest datagram size to try that is smaller than `size`; `size` itself if there is none.
   static std::uint32_t smaller(std::uint32_t size);
@@ -67,7 +71,7 @@ public:
   void started_at(Time t) { started_at_ = t; }
 
   static constexpr std::uint8_t confirms_a_challenge = 2;
-  static constexpr std::uint8_t rounds_at_full_size = 2;
+  static constexpr std::uint8_t rounds_at_full_size = 3;
 
 private:
   Step step_ = Step::resting;
@@ -78,7 +82,8 @@ private:
   wire::Incarnation peer_ = wire::Incarnation::none;
   wire::Cookie cookie_{};
   Time due_at_{}, sent_at_{}, challenged_at_{};
-  Duration wait_{}, patience_{};
+  Duration wait_{}, patience_{}, round_{};
+  Time round_until_{};
 
   bool welcome_owed_ = false;
   std::uint32_t welcome_attempt_ = 0, welcome_padding_ = 0;

@@ -12,6 +12,9 @@ namespace dpdkx::session {
 struct Params {
   Duration peer_timeout = std::chrono::seconds(10); // no sign of life for that long: dead
   Duration initial_rto = std::chrono::milliseconds(1);
+  // A confirm that isn't answered for so long counts as one round of the search for what the path
+  // carries; a sixteenth of peer_timeout, if that is less.
+  Duration handshake_round = std::chrono::milliseconds(100);
   Duration min_rto = std::chrono::microseconds(20);
   Duration max_rto = std::chrono::milliseconds(500);
   Duration max_ack_delay = std::chrono::microseconds(50);

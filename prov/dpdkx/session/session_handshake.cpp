@@ -63,7 +63,9 @@ void Session::ask(Time now) {
   Handshake *const h = handshake();
   if (h == nullptr)
     return fail(-ENOMEM);
-  h->ask(static_cast<std::uint32_t>(gate_.draw()), now, gate_.params().initial_rto);
+  const Params &p = gate_.params();
+  const Duration round = std::min(p.handshake_round, p.peer_timeout / 16);
+  h->ask(static_cast<std::uint32_t>(gate_.draw()), now, p.initial_rto, round);
   h->ask_at(never);
   if (state_ != State::established)
     state_ = State::hello_sent;
@@ -225,7 +227,7 @@ std::optional<Control> Session::next_control(Time now) {
     ask(now);
   if (now < handshake_->due_at())
     return std::nullopt;
-  if (handshake_->exhausted())
+  if (handshake_->exhausted(now))
     ask(now);
   const Params &p = gate_.params();
   const bool hello = handshake_->step() == Handshake::Step::hello;

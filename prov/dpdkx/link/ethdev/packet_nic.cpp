@@ -13,6 +13,7 @@
 #include <linux/if_packet.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dpdkx::link {
 
@@ -65,14 +66,15 @@ int PacketNic::open(const DeviceRequest &request, const DeviceOptions &options,
                     const net::DeviceDescription &description, DeviceInfo &info,
                     std::string &error) {
   interface_index_ = description.interface_index;
+  name_ = description.link_name;
   for (const auto &[setting, value] :
        {std::pair{"FI_DPDKX_RX_DESCRIPTORS", options.rx_descriptors},
         std::pair{"FI_DPDKX_TX_DESCRIPTORS", options.tx_descriptors}})
     if (error = descriptors_fault(setting, value, request.spec.text, {}); !error.empty())
       return -EINVAL;
   if (const int rc = open_sockets(options, description)) {
-    error =
-        quoted(request) + "no packet socket: " + std::strerror(-rc) + needs_root_or("CAP_NET_RAW");
+    error = quoted(request) + "no packet socket: " + std::strerror(-rc) +
+            (rc == -EPERM ? "; needs CAP_NET_RAW, which root has outside of containers" : "");
     return rc == -EPERM ? -EACCES : rc;
   }
   const PacketPool::Plan plan{.frame = description.mtu + net::ethernet_size + net::vlan_tag_size,
@@ -206,6 +208,7 @@ unsigned PacketNic::transmit(rte_mbuf **packets, unsigned n) {
     if (rc < 0) { // lost, as if on the way: the interface is down, or its MTU has become smaller
       done = run.joined() ? run.packets : 1;
       counted_.tx_failed += done;
+      tell_once(rc);
     } else {
       counted_.tx += done;
     }
@@ -213,6 +216,16 @@ unsigned PacketNic::transmit(rte_mbuf **packets, unsigned n) {
     sent += done;
   }
   return sent;
+}
+
+// The sessions only see silence.
+void PacketNic::tell_once(int error) {
+  if (std::exchange(told_, error) == error)
+    return;
+  log(LogLevel::warn, [&] {
+    return name_ + ": what it is given to send is lost: " + std::strerror(-error) +
+           "; is the interface there, up, and of the MTU that it had?";
+  });
 }
 
 // As many as can be joined, or all up to where some can.

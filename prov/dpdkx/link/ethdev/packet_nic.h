@@ -44,9 +44,12 @@ private:
   Run next_run(rte_mbuf *const *packets, unsigned n) const;
   int send(rte_mbuf *const *packets, const Run &); // how many are done with, or a negative errno
   int send_joined(rte_mbuf *const *packets, const Run &);
+  void tell_once(int error); // until there is another one
 
   const QueuePlan plan_{};
   unsigned interface_index_ = 0;
+  std::string name_;
+  int told_ = 0;
   // What is longer than a frame comes to the second, and goes out by it.
   mutable Source ordinary_, joined_;
   bool joins_ = false;
