@@ -2,7 +2,6 @@
 //
 // Data of large transfers go to a port of their own, where they wait in another queue, and longer,
 // than all else: each overtakes the other. Everything arrives all the same, once and in its turn.
-#include "common/sanitized.h"
 #include "sim/common/case.h"
 #include "sim/common/remote_traffic.h"
 #include "sim/common/traffic.h"
@@ -38,9 +37,8 @@ std::uint64_t run(std::uint64_t seed, const Setup &setup, const Faults &faults,
   world.setup.profile.bulk_delay.reset();
   world.add(without);
   world.network().set_faults(faults);
-  constexpr unsigned part = fabtest::sanitized ? 4 : 1;
-  RemoteTraffic remote(world, {.operations = 4000 / part});
-  Traffic messages(world, {.messages = 2000 / part, .largest = 150u << 10});
+  RemoteTraffic remote(world, {.operations = 4000});
+  Traffic messages(world, {.messages = 2000, .largest = 150u << 10});
   remote.start();
   messages.run(120s);
   remote.run(120s);
