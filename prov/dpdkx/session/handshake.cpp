@@ -21,14 +21,13 @@ std::uint32_t Handshake::smaller(std::uint32_t size) {
   return size;
 }
 
-void Handshake::ask(std::uint32_t attempt, Time now, Duration patience, Duration round) {
+void Handshake::ask(std::uint32_t attempt, Time now, Duration patience) {
   step_ = Step::hello;
   attempt_ = attempt;
   tries_ = 0;
   due_at_ = now;
   started_at_ = std::min(started_at_, now);
   wait_ = patience_ = patience;
-  round_ = round;
 }
 
 Duration Handshake::on_challenge(const wire::Challenge &c, std::uint32_t own_max_datagram, bool pad,
@@ -52,8 +51,7 @@ Duration Handshake::on_challenge(const wire::Challenge &c, std::uint32_t own_max
   ++rounds_;
   step_ = Step::confirm;
   tries_ = 0;
-  due_at_ = now;
-  round_until_ = now + round_;
+  due_at_ = confirming_since_ = now;
   wait_ = std::max(patience_, 3 * (now - sent_at_));
   return rtt;
 }

@@ -19,9 +19,8 @@ class Handshake {
 public:
   enum class Step : std::uint8_t { resting, hello, confirm };
 
-  // Starts a new attempt, which old answers don't fit. `patience`: how long to wait for the first;
-  // `round`: how long confirms are tried at least after a challenge.
-  void ask(std::uint32_t attempt, Time now, Duration patience, Duration round);
+  // Starts a new attempt, which old answers don't fit. `patience`: how long to wait for the first.
+  void ask(std::uint32_t attempt, Time now, Duration patience);
   void rest() {
     step_ = Step::resting;
     started_at_ = never;
@@ -44,9 +43,10 @@ public:
   Time due_at() const { return step_ == Step::resting ? never : due_at_; }
   // The current step's packet leaves now.
   void sent(Time now, Duration longest_wait);
-  // Whether the confirm has been tried often and long enough in this round.
-  bool exhausted(Time now) const {
-    return step_ == Step::confirm && tries_ >= confirms_a_challenge && now >= round_until_;
+  // Whether the confirm has been tried often enough, and for a whole round.
+  bool exhausted(Time now, Duration round) const {
+    return step_ == Step::confirm && tries_ >= confirms_a_challenge &&
+           now >= confirming_since_ + round;
   }
 
   // The largest datagram size to try that is smaller than `size`; `size` itself if there is none.
@@ -81,9 +81,8 @@ private:
   std::uint32_t size_ = 0, full_size_ = 0;
   wire::Incarnation peer_ = wire::Incarnation::none;
   wire::Cookie cookie_{};
-  Time due_at_{}, sent_at_{}, challenged_at_{};
-  Duration wait_{}, patience_{}, round_{};
-  Time round_until_{};
+  Time due_at_{}, sent_at_{}, challenged_at_{}, confirming_since_{};
+  Duration wait_{}, patience_{};
 
   bool welcome_owed_ = false;
   std::uint32_t welcome_attempt_ = 0, welcome_padding_ = 0;

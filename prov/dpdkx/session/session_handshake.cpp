@@ -63,9 +63,7 @@ void Session::ask(Time now) {
   Handshake *const h = handshake();
   if (h == nullptr)
     return fail(-ENOMEM);
-  const Params &p = gate_.params();
-  const Duration round = std::min(p.handshake_round, p.peer_timeout / 16);
-  h->ask(static_cast<std::uint32_t>(gate_.draw()), now, p.initial_rto, round);
+  h->ask(static_cast<std::uint32_t>(gate_.draw()), now, gate_.params().initial_rto);
   h->ask_at(never);
   if (state_ != State::established)
     state_ = State::hello_sent;
@@ -227,9 +225,9 @@ std::optional<Control> Session::next_control(Time now) {
     ask(now);
   if (now < handshake_->due_at())
     return std::nullopt;
-  if (handshake_->exhausted(now))
-    ask(now);
   const Params &p = gate_.params();
+  if (handshake_->exhausted(now, std::min(p.handshake_round, p.peer_timeout / 16)))
+    ask(now);
   const bool hello = handshake_->step() == Handshake::Step::hello;
   const Control c = control(hello ? wire::PacketType::hello : wire::PacketType::confirm);
   // On a lossless link only a peer that doesn't look is not answering.
